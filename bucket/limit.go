@@ -1,0 +1,112 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/tickgate/tickgate/clock"
+)
+
+const (
+	// maxAhead bounds how far, in doubled units, a word may be ahead of now:
+	// capacity and debt together. One doubled unit below 2^62, so that a take on
+	// top of it (at most a capacity, also below 2^62) cannot overflow an int64.
+	maxAhead = 1<<62 - 2
+
+	// MaxIdle is the time in nanoseconds, 208 days, after which a word that
+	// nobody touched must be re-based before use: 2^54 · 2·63 < 2^61, so that a
+	// difference that far behind is still a signed number with room to spare.
+	MaxIdle = 1 << 54
+
+	// maxRefill is the longest time in nanoseconds that a bucket may need from
+	// empty to full: 365 days.
+	maxRefill = 365 * 24 * 3600 * 1_000_000_000
+
+	parityBit = 1
+)
+
+// Errors of [New]. Package policy reports the same faults with more words; these
+// are the last line of defence.
+var (
+	ErrRate     = errors.New("rate must be positive and at most 2 tokens a nanosecond")
+	ErrCapacity = errors.New("capacity must be positive and refill within 365 days")
+)
+
+// Limit is one compiled limit: constants for the arithmetic, never changed once
+// published. All units are doubled positions (package comment).
+type Limit struct {
+	unit   uint64 // 2q: position units a nanosecond
+	cost   int64  // 2c: position units a token
+	room   int64  // 2·C·c: the capacity in position units
+	tokens int64  // C: the capacity in tokens
+	parity uint64 // 0 or 1: what the words of this generation carry
+}
+
+// New compiles tokens per per nanoseconds with a capacity of capacity tokens.
+func New(tokens, per, capacity int64) (Limit, error) {
+	// Two tokens a nanosecond is 2e9/s, and the floor for q/c below.
+	if tokens <= 0 || per <= 0 || tokens > 2*per && per < 1<<62 {
+		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, per, ErrRate)
+	}
+	s := reduce(tokens, per)
+	hi, lo := bits.Mul64(uint64(max(capacity, 0)), s.c)
+	if capacity <= 0 || hi != 0 || lo > maxRefill*s.q {
+		return Limit{}, fmt.Errorf("%d tokens at %d per %d ns: %w", capacity, tokens, per, ErrCapacity)
+	}
+	return Limit{
+		unit:   2 * s.q,
+		cost:   2 * int64(s.c),
+		room:   2 * int64(lo),
+		tokens: capacity,
+	}, nil
+}
+
+// Capacity returns the most tokens that can be taken at once.
+func (l *Limit) Capacity() int64 { return l.tokens }
+
+// Rate returns the rate in force as tokens per nanoseconds in lowest terms. It
+// differs from the one asked for only where that has no small fraction, and
+// then it is the lower of the two.
+func (l *Limit) Rate() (tokens, per int64) {
+	return int64(l.unit / 2), l.cost / 2
+}
+
+// WithParity returns l for words that carry the given parity, 0 or 1.
+func (l Limit) WithParity(p uint64) Limit {
+	l.parity = p & parityBit
+	return l
+}
+
+// Parity returns the parity that words of this generation carry.
+func (l *Limit) Parity() uint64 { return l.parity }
+
+// Parity returns the parity of a word.
+func Parity(w uint64) uint64 { return w & parityBit }
+
+// Full returns the word of a bucket that is full at now.
+func (l *Limit) Full(o Origin, now clock.Time) uint64 {
+	return l.pos(o, now) | l.parity
+}
+
+// pos is the doubled position of t. It is even, whatever wraps.
+func (l *Limit) pos(o Origin, t clock.Time) uint64 {
+	return uint64(t)*l.unit + uint64(o)
+}
+
+// Origin is where an axis has its zero. Only differences of positions matter, so
+// any even number will do, as long as a word is always read with the origin it
+// was written with. Every key that a slot holds in turn has another one
+// ([OriginOf]): a compare-and-swap that was prepared for the key before then
+// fails, because the words of two keys are never the same number.
+type Origin uint64
+
+// OriginOf returns the origin for the n-th key of a slot. The multiples of the
+// golden ratio's fraction keep apart as far as multiples can: n and n+j are at
+// least 2^64/(√5·j) positions from each other, over 2^50 for any j up to 7,000.
+func OriginOf(n uint64) Origin { return Origin(n * 0x9E3779B97F4A7C16) }
+
+// used is what w lacks to be full at position p, in doubled units, never below 0.
+func used(w, p uint64) int64 {
+	return max(0, int64(w&^parityBit-p))
+}

@@ -1,0 +1,133 @@
+package bucket
+
+import "github.com/tickgate/tickgate/clock"
+
+// MaxLimits is the most limits that one policy may have: one word each.
+const MaxLimits = 8
+
+// foreign is how far in nanoseconds a key may be ahead of the clock by which a
+// change is dated before it is taken to have a time of its own.
+const foreign = 10_000_000_000
+
+// Plan is one generation of the limits of a policy, compiled. It is immutable
+// once published; a change of the policy publishes the next plan.
+//
+// A limit keeps its index, which is the index of its word in every slot, over
+// all generations; a removed one leaves a hole. So a word is always converted
+// from the same word.
+type Plan struct {
+	Active []int            // indexes of the limits in force, ascending
+	Limits [MaxLimits]Limit // by index; meaningful where active
+	Names  [MaxLimits]string
+	Single bool // the only limit is the one with index 0: the common, fast case
+
+	// Init is the bit set of the words that a new slot must write: those in force
+	// and those that the next generation is about to bring into force.
+	Init uint32
+
+	// Deny admits nothing, whatever the limits: the policy has a limit "deny",
+	// named DenyName.
+	Deny     bool
+	DenyName string
+
+	prev    *Plan      // the generation before; its own prev is nil
+	fresh   uint32     // bit set of the limits that prev lacks: they start full
+	changed clock.Time // when this generation began
+	gen     uint32     // counts generations
+}
+
+// Named is a limit with its name, as [Plan.Next] takes them.
+type Named struct {
+	Name  string
+	Limit Limit
+}
+
+// Next compiles the generation after p, in force from at. Limits are matched by
+// name; a name that p lacks takes a free index and starts full. p == nil makes
+// the first generation. deny, if not empty, is the name of a limit that admits
+// nothing. len(limits) must be ≤ MaxLimits and names must differ.
+func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
+	next := &Plan{changed: at, Deny: deny != "", DenyName: deny}
+	parity := uint64(0)
+	if p != nil {
+		before := *p
+		before.prev = nil // a chain of generations would never be freed
+		next.prev = &before
+		next.gen = p.gen + 1
+		parity = p.Parity() ^ parityBit
+	}
+	var taken [MaxLimits]bool
+	index := make([]int, len(limits))
+	for i, l := range limits {
+		index[i] = p.indexOf(l.Name)
+		if index[i] >= 0 {
+			taken[index[i]] = true
+		}
+	}
+	for i, l := range limits {
+		k := index[i]
+		for j := 0; k < 0; j++ {
+			if !taken[j] {
+				k, taken[j] = j, true
+				next.fresh |= 1 << k
+			}
+		}
+		next.Limits[k] = l.Limit.WithParity(parity)
+		next.Names[k] = l.Name
+		next.Init |= 1 << k
+	}
+	for k := range MaxLimits {
+		next.Limits[k].parity = parity
+		if next.Init>>k&1 == 1 {
+			next.Active = append(next.Active, k)
+		}
+	}
+	next.Single = len(next.Active) == 1 && next.Active[0] == 0
+	return next
+}
+
+// Prepare returns p with the words of next among those that a new slot writes.
+// It is published before next, so that no word comes into force that carries a
+// parity nobody wrote.
+func (p *Plan) Prepare(next *Plan) *Plan {
+	q := *p
+	q.Init |= next.Init
+	return &q
+}
+
+// Parity returns the parity of the words of this generation.
+func (p *Plan) Parity() uint64 { return p.Limits[0].parity }
+
+// Gen numbers the generations of a policy: 0, 1, 2, …
+func (p *Plan) Gen() uint32 { return p.gen }
+
+// Current returns w as a word of this generation: w itself where the parity
+// says so, else converted from the generation before, as of the time of the
+// change. newest is the key's newest time: where it is far ahead of the gate's
+// clock, the key's times come from somewhere else, and it stands in for the time
+// of the change.
+func (p *Plan) Current(i int, w uint64, o Origin, newest clock.Time) uint64 {
+	l := &p.Limits[i]
+	if Parity(w) == l.parity || p.prev == nil {
+		return w
+	}
+	at := p.changed
+	if newest-at > foreign {
+		at = newest
+	}
+	if p.fresh>>i&1 == 1 {
+		return l.Convert(nil, w, o, at)
+	}
+	return l.Convert(&p.prev.Limits[i], w, o, at)
+}
+
+func (p *Plan) indexOf(name string) int {
+	if p != nil {
+		for _, k := range p.Active {
+			if p.Names[k] == name {
+				return k
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,128 @@
+package tickgate
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/shard"
+)
+
+// Never is the RetryAfter of a request that cannot pass, however long it waits.
+const Never time.Duration = math.MaxInt64
+
+// Reason says why a request was decided as it was.
+type Reason uint8
+
+const (
+	OK         Reason = iota // allowed
+	Limited                  // the tokens are not there yet; RetryAfter says when
+	TooCostly                // n is above a limit's capacity, or the limit is "deny": never passes
+	Full                     // the gate holds MaxKeys and may not or cannot evict
+	Blocked                  // the key is blocked
+	Banned                   // the key is banned until a time
+	NoPolicy                 // no policy for the endpoint, and none named default
+	BadRequest               // n < 0, an empty or over-long name, or a handle after Release
+)
+
+var reasons = [...]string{"ok", "limited", "too costly", "full", "blocked", "banned", "no policy", "bad request"}
+
+func (r Reason) String() string {
+	if int(r) < len(reasons) {
+		return reasons[r]
+	}
+	return "Reason(" + strconv.Itoa(int(r)) + ")"
+}
+
+// Decision is the answer to one request. It is a plain value: no error, no
+// allocation.
+type Decision struct {
+	Allowed bool
+	Reason  Reason
+
+	// Limit is the name of the limit that decided: the one that denies longest, or
+	// when allowed the one with the fewest tokens left. Empty where no limit did.
+	Limit string
+
+	// Remaining is the whole tokens left in that limit. math.MaxInt64 where the
+	// policy has no limit.
+	Remaining int64
+
+	// RetryAfter is 0 when allowed. Else asking again exactly that much later
+	// passes if nobody else takes, and one nanosecond earlier does not. Never when
+	// it cannot pass, or when nothing that passes with time would make it.
+	RetryAfter time.Duration
+
+	// ResetAfter is the time until that limit is full again.
+	ResetAfter time.Duration
+
+	receipt receipt
+}
+
+// receipt is what giving the decision's tokens back needs.
+type receipt struct {
+	charged bucket.Charged
+	n       int64
+	slot    uint64
+	first   uint64
+	gen     uint32
+}
+
+// verdicts maps the table's answers to reasons.
+var verdicts = [...]Reason{
+	shard.Allowed:   OK,
+	shard.Limited:   Limited,
+	shard.TooCostly: TooCostly,
+	shard.Full:      Full,
+	shard.Gone:      BadRequest,
+}
+
+// decide puts a verdict on n tokens and its explanation into a Decision.
+func decide(v shard.Verdict, r *shard.Result, n int64) Decision {
+	d := Decision{Allowed: v == shard.Allowed, Reason: verdicts[v]}
+	switch v {
+	case shard.Full, shard.Gone:
+		d.RetryAfter = Never
+		return d
+	case shard.TooCostly:
+		d.RetryAfter = Never
+	}
+	d.Limit = r.Name()
+	if !r.Explained() {
+		if d.Allowed {
+			d.Remaining = math.MaxInt64
+		}
+		return d
+	}
+	l := &r.Plan.Limits[r.Limit]
+	d.Remaining = l.Remaining(r.Word, r.Orig, r.At)
+	d.ResetAfter = later(l.Used(r.Word, r.Orig, r.At), r.Late)
+	if v == shard.Limited {
+		d.RetryAfter = later(l.Retry(r.Word, r.Orig, r.At, n), r.Late)
+	}
+	if d.Allowed && n > 0 {
+		d.receipt = receipt{
+			charged: bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done},
+			n:       n, slot: r.Slot, first: r.First, gen: r.Plan.Gen(),
+		}
+	}
+	return d
+}
+
+// later is a wait on the key's axis as the caller's: longer by how late it is.
+// A wait of nothing stays nothing.
+func later(wait, late int64) time.Duration {
+	if wait == 0 {
+		return 0
+	}
+	if wait > int64(Never)-late {
+		return Never
+	}
+	return time.Duration(wait + late)
+}
+
+// refuse is a denial that no limit decided.
+func refuse(why Reason) Decision {
+	return Decision{Reason: why, RetryAfter: Never}
+}

@@ -1,0 +1,128 @@
+package tickgate
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	uatomic "go.uber.org/atomic"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/policy"
+	"github.com/tickgate/tickgate/shard"
+)
+
+// Gate decides. Make one with [New] and share it.
+type Gate struct {
+	tsc    *clock.TSC // the clock, if it is this one: called directly
+	clock  clock.Clock
+	table  *shard.Table
+	routes atomic.Pointer[routes]
+	bad    uatomic.Uint64 // requests refused as BadRequest
+	stray  uatomic.Uint64 // requests refused as NoPolicy
+
+	mu    sync.Mutex // serializes Apply and Close; no decision takes it
+	known map[string]*shard.Policy
+}
+
+// New makes a gate. It reports every fault of the configuration at once, each a
+// [*ConfigError]. All memory that keys will need is reserved here.
+func New(cfg Config) (*Gate, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	table, err := shard.New(shard.Options{MaxKeys: cfg.MaxKeys, Reject: cfg.OnFull == RejectNew})
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{clock: cfg.Clock, table: table, known: map[string]*shard.Policy{}}
+	g.tsc, _ = cfg.Clock.(*clock.TSC)
+	return g, g.Apply(cfg.Policies)
+}
+
+// Apply puts other policies into force while the gate goes on deciding. What
+// keys have used stays used: the level of a limit moves by the change in its
+// capacity, nothing refills because of the change, and a debt stays a debt.
+// Limits are matched by name. A set with any fault changes nothing, and the error
+// reports every fault.
+//
+// An endpoint that is named for the first time begins with full limits; what its
+// callers used under "default" does not follow it.
+//
+// Apply walks over all keys and returns when they are converted, in about 10 ms
+// for a million. Concurrent calls wait for each other.
+func (g *Gate) Apply(set policy.Set) error {
+	if err := checkPolicies(set); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	r := &routes{set: set.Clone(), byName: make(map[string]*route, len(set))}
+	plans := make([]*bucket.Plan, len(set))
+	var faults error
+	for i, p := range set {
+		limits, deny, err := compile(p)
+		faults = errors.Join(faults, err)
+		if err == nil {
+			plans[i] = g.planOf(p.Endpoint).Next(limits, deny, now)
+		}
+	}
+	if faults != nil {
+		return faults
+	}
+	for i, p := range set {
+		sp := g.known[p.Endpoint]
+		if sp == nil {
+			var ok bool
+			if sp, ok = g.table.AddPolicy(p.Endpoint, plans[i]); !ok {
+				return &ConfigError{Field: "policies", Value: p.Endpoint, Reason: "too many endpoints were named over this gate's life"}
+			}
+			g.known[p.Endpoint] = sp
+		} else if !same(r.set[i], g.routes.Load().set) {
+			g.table.Change(sp, plans[i])
+		}
+		r.byName[p.Endpoint] = &route{name: p.Endpoint, policy: sp}
+		if p.Endpoint == policy.DefaultEndpoint {
+			r.other = sp
+		}
+	}
+	g.routes.Store(r)
+	return nil
+}
+
+// planOf returns the plan in force for a named endpoint, nil if it is new.
+func (g *Gate) planOf(endpoint string) *bucket.Plan {
+	if p := g.known[endpoint]; p != nil {
+		return p.Plan()
+	}
+	return nil
+}
+
+// same reports whether p stands in set as it is.
+func same(p policy.Policy, set policy.Set) bool {
+	q, ok := set.Lookup(p.Endpoint)
+	return ok && q.Endpoint == p.Endpoint && p.Equal(q)
+}
+
+// Policies returns a copy of the policies in force.
+func (g *Gate) Policies() policy.Set { return g.routes.Load().set.Clone() }
+
+// Close ends the gate's use. Decisions that are under way, and later ones, are
+// still right; the memory goes back to the system when the gate and its handles
+// are no longer reachable. It never fails and may be called again.
+func (g *Gate) Close() error { return nil }
+
+// now reads the gate's clock.
+func (g *Gate) now() clock.Time {
+	if g.tsc != nil {
+		return g.tsc.Now()
+	}
+	return g.clock.Now()
+}
+
+// maxName is the longest apikey or endpoint, in bytes.
+const maxName = 256
+
+func badName(s string) bool { return uint(len(s)-1) >= maxName }

@@ -1,0 +1,262 @@
+package shard
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+)
+
+// sweep is the state of eviction: where the hand is, and the round it makes.
+//
+// A table that is full makes room for a tenth of its keys, the oldest by last
+// access among those that are full, whose loss forgives nothing. That is a
+// round: cutoff is the access time that separates the oldest tenth, and the hand
+// frees what is not younger, at most batch keys in one decision, until quota is
+// used up. Two rounds that overlap free a little more or less.
+type sweep struct {
+	hand   atomic.Uint32
+	cutoff atomic.Int64
+	quota  atomic.Int64
+}
+
+const (
+	// batch bounds the keys one decision evicts, maxBlocks the blocks it looks at
+	// for the oldest ones before any full key will do.
+	batch     = 32
+	maxBlocks = 16
+)
+
+// room reserves room for one more key, evicting if the table is full.
+func (t *Table) room(now clock.Time) bool {
+	for {
+		n := t.keys.Load()
+		if n < t.maxKeys {
+			if t.keys.CompareAndSwap(n, n+1) {
+				return true
+			}
+			continue
+		}
+		if t.reject || !t.evict(now) {
+			return false
+		}
+	}
+}
+
+// evict frees at least one slot: of the oldest full keys; else of any full key;
+// else of the key that owes least. It reports false when every key is pinned.
+func (t *Table) evict(now clock.Time) bool {
+	sw := &t.sweep
+	if sw.quota.Load() <= 0 {
+		t.round(now)
+	}
+	want := int(min(max(sw.quota.Load(), 1), batch))
+	freed := t.sweepBlocks(now, sw.cutoff.Load(), want, maxBlocks)
+	if freed == 0 {
+		t.round(now)
+		freed = t.sweepBlocks(now, sw.cutoff.Load(), 1, maxBlocks)
+	}
+	if freed == 0 {
+		freed = t.sweepBlocks(now, math.MaxInt64, 1, len(t.hints))
+	}
+	sw.quota.Add(-int64(freed))
+	return freed > 0 || t.force(now)
+}
+
+// sweepBlocks moves the hand on until it has freed want full keys last accessed
+// at or before cutoff, or scanned most blocks.
+func (t *Table) sweepBlocks(now clock.Time, cutoff int64, want, most int) (freed int) {
+	n := uint32(len(t.hints))
+	for range n {
+		b := t.sweep.hand.Add(1) % n
+		if !t.worthScanning(b, now) {
+			continue
+		}
+		freed += t.sweepBlock(b, now, cutoff, want-freed)
+		if most--; freed >= want || most <= 0 {
+			break
+		}
+	}
+	return freed
+}
+
+// sweepBlock frees up to want full keys of a block last accessed at or before
+// cutoff, and raises the block's hint.
+func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (freed int) {
+	t.hints[b].Store(scanning)
+	earliest := int64(noKeys)
+	for i, to := t.block(b); i < to; i++ {
+		w, ok := t.candidate(i)
+		if !ok {
+			continue
+		}
+		wait, at, ok := t.owes(w, now)
+		if !ok {
+			continue
+		}
+		if wait == 0 && freed < want && w.s.seen.Load() <= cutoff && t.drop(w, now) {
+			freed++
+			continue
+		}
+		earliest = min(earliest, int64(at)+wait)
+	}
+	lower(&t.hints[b], earliest)
+	return freed
+}
+
+// candidate returns slot i if it holds a key that may be evicted.
+func (t *Table) candidate(i uint32) (place, bool) {
+	s := t.slot(i)
+	m := s.load()
+	return place{i, s, m}, m.visible() && !m.pinned()
+}
+
+// owes returns how many nanoseconds after at the key will be full, 0 if it is.
+// at is now, or the key's own newest time if that is later: a caller whose clock
+// is behind finds nobody more in debt for it. It reports false when the slot
+// lost the key.
+func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok bool) {
+	at = max(now, clock.Time(w.s.seen.Load()))
+	p := t.policy(w.s.ident.Load())
+	if p == nil {
+		return 0, at, false
+	}
+	o := bucket.OriginOf(w.m.inc())
+	for _, k := range p.plan.Load().Active {
+		raw, plan := loadWord(t.word(w.i, k), p)
+		wait = max(wait, plan.Limits[k].Used(plan.Current(k, raw, o, at), o, at))
+	}
+	return wait, at, w.s.load().same(w.m)
+}
+
+// drop evicts a key that is full. It announces that first and looks again
+// afterwards: a taker that charged the key before this look is seen by it; one
+// that charges it later finds the slot closing and reopens it, so that the last
+// swap fails, or finds the key gone and has taken nothing.
+func (t *Table) drop(w place, now clock.Time) bool {
+	closed := w.m.closed()
+	if w.m.state() != live || !w.s.swap(w.m, closed) {
+		return false
+	}
+	if wait, _, ok := t.owes(place{w.i, w.s, closed}, now); !ok || wait > 0 {
+		w.s.swap(closed, closed.with(live))
+		return false
+	}
+	if !w.s.swap(closed, closed.emptied()) {
+		return false
+	}
+	t.keys.Add(-1)
+	t.stats.idle.Add(1)
+	return true
+}
+
+// force drops the key that owes least, in time until it is full. What it owes is
+// forgiven: the caller's limit may be exceeded by that much, and it is counted.
+func (t *Table) force(now clock.Time) bool {
+	for range 8 {
+		var best place
+		least, found := int64(math.MaxInt64), false
+		// The hints are lower bounds, so the block with the lowest is scanned until
+		// what it holds is not above any other's bound.
+		for range 8 {
+			b, next := t.lowest()
+			w, at, ok := t.leastOwing(b, now)
+			if ok && at < least {
+				best, least, found = w, at, true
+			}
+			if found && least <= next {
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+		if t.forget(best) {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops a key whatever it owes.
+func (t *Table) forget(w place) bool {
+	if w.m.state() != live || !w.s.swap(w.m, w.m.emptied()) {
+		return false
+	}
+	t.keys.Add(-1)
+	t.stats.forced.Add(1)
+	return true
+}
+
+// lowest returns the block with the lowest hint, and the second lowest hint.
+func (t *Table) lowest() (block uint32, next int64) {
+	low, next := int64(math.MaxInt64), int64(math.MaxInt64)
+	for b := range t.hints {
+		h := t.hints[b].Load()
+		if h == scanning {
+			h = unknown
+		}
+		switch {
+		case h < low:
+			block, low, next = uint32(b), h, low
+		case h < next:
+			next = h
+		}
+	}
+	return block, next
+}
+
+// leastOwing scans a block for the key that will be full first, raises the
+// block's hint to that time, and returns both.
+func (t *Table) leastOwing(b uint32, now clock.Time) (best place, at int64, found bool) {
+	t.hints[b].Store(scanning)
+	at = noKeys
+	for i, to := t.block(b); i < to; i++ {
+		w, ok := t.candidate(i)
+		if !ok {
+			continue
+		}
+		wait, from, ok := t.owes(w, now)
+		if full := int64(from) + wait; ok && full < at {
+			best, at, found = w, full, true
+		}
+	}
+	lower(&t.hints[b], at)
+	return best, at, found
+}
+
+// evictNear frees a slot in the window of g's home, which is taken up although
+// the table is not full: only many keys with nearly equal hashes do that.
+func (t *Table) evictNear(g *group, now clock.Time) bool {
+	if t.reject {
+		return false
+	}
+	for range 8 {
+		var best place
+		least := int64(math.MaxInt64)
+		for d := g.home; d < g.home+t.window; d++ {
+			w, ok := t.candidate(g.at(d))
+			if !ok {
+				if w.m.state() == free {
+					return true
+				}
+				continue
+			}
+			wait, at, ok := t.owes(w, now)
+			if ok && wait == 0 && t.drop(w, now) {
+				return true
+			}
+			if ok && int64(at)+wait < least {
+				best, least = w, int64(at)+wait
+			}
+		}
+		if best.s == nil {
+			return false
+		}
+		if t.forget(best) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package shard
+
+import (
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+)
+
+// insert brings k into the table with n tokens already taken. It returns moved
+// when it finds that k is there: the caller looks it up again.
+//
+// The key is written to a slot of the inserter's own first. It becomes visible
+// through the header of its home group: the swap of the header succeeds only if
+// no other key of the group was published since the group was searched, so of
+// two inserts of one key the second fails, searches again and finds it. That
+// swap is where the insert, and the take with it, linearizes.
+func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (place, Verdict) {
+	// A request that can never pass, or always does, brings no key into the table.
+	if plan := p.plan.Load(); n > 0 {
+		if v := unheld(plan, now, n, r); v != Allowed || len(plan.Active) == 0 {
+			return place{}, v
+		}
+	}
+	g := t.group(k.hash)
+	var own place
+	var used int64
+	for {
+		h := t.help(g, loadHeader(g.header))
+		if w, ok := t.search(&g, h, k); ok {
+			if own.s != nil {
+				t.abandon(own)
+			}
+			return w, moved
+		}
+		if own.s == nil {
+			var ok bool
+			if own, ok = t.claim(&g, now); !ok {
+				t.stats.missed.Add(1)
+				return place{}, Full
+			}
+			t.write(own.i, own.s, k)
+			// The plan is loaded after the claim: a change of the policy that is
+			// published later waits for private slots (Apply).
+			if used, ok = t.open(own, p, now, n, r); !ok {
+				t.abandon(own)
+				return place{}, moved // the capacity fell below n just now
+			}
+		}
+		if swapHeader(g.header, h, h.announce(t.distance(&g, own.i))) {
+			break
+		}
+	}
+	t.help(g, loadHeader(g.header))
+	if n > 0 {
+		t.stats.missed.Add(1)
+	}
+	own.m = own.m.with(live)
+	t.mayBeFull(own.i, now+clock.Time(used))
+	return own, Allowed
+}
+
+// open writes the words of a new key, with n tokens taken from each limit, and
+// explains that in r unless it is nil. It returns how long until all of them are
+// full, ns.
+func (t *Table) open(w place, p *Policy, now clock.Time, n int64, r *Result) (used int64, ok bool) {
+	plan, o := p.plan.Load(), bucket.OriginOf(w.m.inc())
+	w.s.seen.Store(int64(now))
+	var ws words
+	for k := range bucket.MaxLimits {
+		if plan.Init>>k&1 == 0 {
+			continue
+		}
+		l := &plan.Limits[k]
+		ws.next[k] = l.Full(o, now)
+		t.word(w.i, k).Store(ws.next[k])
+	}
+	for _, k := range plan.Active {
+		l := &plan.Limits[k]
+		if !l.Fits(n) {
+			return 0, false
+		}
+		ws.next[k], _ = l.Take(ws.next[k], o, now, n)
+		t.word(w.i, k).Store(ws.next[k])
+		used = max(used, l.Used(ws.next[k], o, now))
+	}
+	if r != nil {
+		*r = Result{Plan: plan, At: now, Orig: o, Slot: w.id(), Keep: r.Keep}
+		r.tightest(func(k int) uint64 { return ws.next[k] })
+		if len(plan.Active) > 0 {
+			r.First = ws.next[plan.Active[0]]
+		}
+	}
+	return used, true
+}
+
+// claim makes a free slot within the window of g's home the caller's own,
+// evicting for room if the table is full, or the window.
+func (t *Table) claim(g *group, now clock.Time) (place, bool) {
+	if !t.room(now) {
+		return place{}, false
+	}
+	for {
+		for d := g.home; d < g.home+t.window; d++ {
+			i := g.at(d)
+			s := t.slot(i)
+			if m := s.load(); m.state() == free && s.swap(m, m.with(private)) {
+				return place{i: i, s: s, m: m.with(private)}, true
+			}
+		}
+		if !t.evictNear(g, now) {
+			t.keys.Add(-1)
+			return place{}, false
+		}
+	}
+}
+
+// abandon frees a slot that its owner did not publish.
+func (t *Table) abandon(own place) {
+	own.s.swap(own.m, own.m.emptied())
+	t.keys.Add(-1)
+}
+
+// distance is how far slot i is from g's first.
+func (t *Table) distance(g *group, i uint32) uint32 {
+	at := i - g.base
+	if at < g.first {
+		at += g.n
+	}
+	return at - g.first
+}

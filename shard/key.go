@@ -1,0 +1,130 @@
+package shard
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Key is a key ready to be looked up: hash, identity and first bytes. It lives on
+// the caller's stack.
+type Key struct {
+	hash  uint64
+	ident uint64
+	head  [inlineKey / 8]uint64
+	tail  []byte // what does not fit into head
+}
+
+// ident tells apart what equal bytes would not, and most keys before their bytes
+// are looked at.
+//
+//	 63        40 39       24 23   19 18      9 8        0
+//	┌────────────┬───────────┬───────┬─────────┬──────────┐
+//	│ tag 24     │ policy 16 │ 0     │ apikey  │ endpoint │ lengths
+//	└────────────┴───────────┴───────┴─────────┴──────────┘
+//
+// The endpoint is part of the key only where no policy names it: then two
+// endpoints under the default policy are two keys.
+func ident(hash uint64, policy uint16, apikey, endpoint int) uint64 {
+	return hash<<8&^(1<<40-1) | uint64(policy)<<24 | uint64(apikey)<<9 | uint64(endpoint)
+}
+
+func identPolicy(id uint64) uint16 { return uint16(id >> 24) }
+
+// Named makes the key of apikey under a policy of its own. The apikey must have
+// 1 to 256 bytes.
+func (p *Policy) Named(apikey string) Key {
+	h := mix(xxhash.Sum64String(apikey), p.salt)
+	k := Key{hash: h, ident: ident(h, p.index, len(apikey), 0)}
+	b := unsafe.Slice(unsafe.StringData(apikey), len(apikey)) // read only
+	k.set(b)
+	return k
+}
+
+// Unnamed makes the key of apikey and an endpoint that p, the default policy,
+// answers for. Both must have 1 to 256 bytes; buf is room for them.
+func (p *Policy) Unnamed(apikey, endpoint string, buf []byte) Key {
+	h := mix(xxhash.Sum64String(apikey), p.salt^xxhash.Sum64String(endpoint))
+	k := Key{hash: h, ident: ident(h, p.index, len(apikey), len(endpoint))}
+	k.set(append(append(buf[:0], apikey...), endpoint...))
+	return k
+}
+
+func (k *Key) set(b []byte) {
+	n := len(b)
+	switch {
+	case n >= inlineKey:
+		k.head[0] = binary.LittleEndian.Uint64(b)
+		k.head[1] = binary.LittleEndian.Uint64(b[8:])
+		k.head[2] = binary.LittleEndian.Uint64(b[16:])
+		k.tail = b[inlineKey:]
+	case n > 16:
+		k.head[0] = binary.LittleEndian.Uint64(b)
+		k.head[1] = binary.LittleEndian.Uint64(b[8:])
+		k.head[2] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (24 - uint(n)))
+	case n > 8:
+		k.head[0] = binary.LittleEndian.Uint64(b)
+		k.head[1] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (16 - uint(n)))
+	default:
+		for i := n - 1; i >= 0; i-- {
+			k.head[0] = k.head[0]<<8 | uint64(b[i])
+		}
+	}
+}
+
+// mix joins two hashes. The multiplier is the golden ratio, odd; the shift
+// brings the high bits, which choose the shard, down into the low ones, which
+// choose the slot.
+func mix(a, b uint64) uint64 {
+	h := (a ^ b) * 0x9E3779B97F4A7C15
+	return h ^ h>>32
+}
+
+// is reports whether slot i holds k. The answer counts only if the slot's
+// incarnation did not change meanwhile.
+func (t *Table) is(i uint32, s *slot, k *Key) bool {
+	if s.ident.Load() != k.ident || s.key[0].Load() != k.head[0] ||
+		s.key[1].Load() != k.head[1] || s.key[2].Load() != k.head[2] {
+		return false
+	}
+	return len(k.tail) == 0 || t.isTail(i, k.tail)
+}
+
+func (t *Table) isTail(i uint32, tail []byte) bool {
+	e := t.ext(i)
+	for j := 0; len(tail) > 0; j++ {
+		var w uint64
+		w, tail = chunk(tail)
+		if e[j].Load() != w {
+			return false
+		}
+	}
+	return true
+}
+
+// write puts k into slot i, which the caller owns.
+func (t *Table) write(i uint32, s *slot, k *Key) {
+	s.ident.Store(k.ident)
+	for j, w := range k.head {
+		s.key[j].Store(w)
+	}
+	if len(k.tail) > 0 {
+		e := t.ext(i)
+		for j, tail := 0, k.tail; len(tail) > 0; j++ {
+			var w uint64
+			w, tail = chunk(tail)
+			e[j].Store(w)
+		}
+	}
+}
+
+// chunk returns the first 8 bytes of b as a word, zero-padded, and the rest.
+func chunk(b []byte) (uint64, []byte) {
+	if len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b), b[8:]
+	}
+	var p [8]byte
+	copy(p[:], b)
+	return binary.LittleEndian.Uint64(p[:]), nil
+}

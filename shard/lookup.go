@@ -1,0 +1,60 @@
+package shard
+
+// place is a slot that holds a key, with the meta under which it was found.
+type place struct {
+	i uint32
+	s *slot
+	m meta
+}
+
+// find looks k up. What it finds counts only while the slot has the incarnation
+// of the returned meta: meta is loaded before the key is compared, and whoever
+// acts on the place looks at meta again afterwards.
+func (t *Table) find(k *Key) (place, bool) {
+	base, off := t.home(k.hash)
+	i := base + off
+	s := t.slot(i)
+	m := s.load()
+	if m.visible() && t.is(i, s, k) {
+		return place{i, s, m}, true
+	}
+	g := t.group(k.hash)
+	return t.search(&g, loadHeader(g.header), k)
+}
+
+// Touch loads the line where k would be, so that it is on its way when k is
+// looked up. It decides nothing.
+func (t *Table) Touch(k *Key) {
+	base, off := t.home(k.hash)
+	t.slot(base + off).load()
+}
+
+// search looks for k from its home position to the reach that h tells.
+func (t *Table) search(g *group, h header, k *Key) (place, bool) {
+	for d, reach := g.home, h.reach(); d < reach; d++ {
+		i := g.at(d)
+		s := t.slot(i)
+		m := s.load()
+		if m.visible() && t.is(i, s, k) {
+			return place{i, s, m}, true
+		}
+	}
+	return place{}, false
+}
+
+// settle makes sure that a decision on a slot stands: it reports whether the
+// slot still has m's incarnation, after reopening it if an evictor is about to
+// close it. The caller has taken from the slot, or seen it less than full; an
+// evictor that looked before then must not get its way.
+func (s *slot) settle(m meta) bool {
+	for {
+		now := s.load()
+		if !now.same(m) {
+			return false
+		}
+		if now.state() == live {
+			return true
+		}
+		s.swap(now, now.with(live))
+	}
+}

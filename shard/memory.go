@@ -1,0 +1,74 @@
+package shard
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"unsafe"
+)
+
+// Pages describes where a table's slots are.
+type Pages struct {
+	Bytes   uintptr // of the slots
+	OffHeap bool    // outside the Go heap; false where the system has no mmap or refused it
+	Huge    bool    // huge pages were asked for and the kernel took the advice
+}
+
+// memory is what a table lives in. The slots are written at New's caller's
+// pace; far and tail are address space until touched.
+type memory struct {
+	hot, far, tail unsafe.Pointer
+	pages          Pages
+}
+
+const (
+	hugePage = 2 << 20
+	alignTo  = 128
+)
+
+// reserve gets zeroed memory for n slots. Off the heap it is returned to the
+// system once the memory value is unreachable.
+func reserve(n uintptr) (*memory, error) {
+	if n > math.MaxInt/(slotSize+coldSize+extSize) {
+		return nil, fmt.Errorf("%d slots do not fit into this machine's address space", n)
+	}
+	m := &memory{pages: Pages{Bytes: n * slotSize}}
+	var blocks [3][]byte
+	for i, size := range [...]uintptr{slotSize, coldSize, extSize} {
+		b, err := mapPages(n * size)
+		if err != nil {
+			for _, b := range blocks[:i] {
+				unmapPages(b)
+			}
+			return m.onHeap(n), nil
+		}
+		blocks[i] = b
+	}
+	m.pages.OffHeap = true
+	m.pages.Huge = n*slotSize >= hugePage && adviseHuge(blocks[0])
+	m.hot, m.far, m.tail = start(blocks[0]), start(blocks[1]), start(blocks[2])
+	runtime.AddCleanup(m, func(blocks [3][]byte) {
+		for _, b := range blocks {
+			unmapPages(b)
+		}
+	}, blocks)
+	return m, nil
+}
+
+// onHeap is the fallback: ordinary memory without pointers, which the collector
+// does not scan.
+func (m *memory) onHeap(n uintptr) *memory {
+	m.hot = heapBlock(n * slotSize)
+	m.far = heapBlock(n * coldSize)
+	m.tail = heapBlock(n * extSize)
+	return m
+}
+
+// heapBlock allocates size bytes that start on a pair of cache lines.
+func heapBlock(size uintptr) unsafe.Pointer {
+	b := make([]byte, size+alignTo)
+	off := -uintptr(start(b)) & (alignTo - 1)
+	return unsafe.Add(start(b), off)
+}
+
+func start(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

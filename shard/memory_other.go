@@ -1,0 +1,9 @@
+//go:build !unix || purego
+
+package shard
+
+import "errors"
+
+func mapPages(uintptr) ([]byte, error) { return nil, errors.ErrUnsupported }
+func unmapPages([]byte)                {}
+func adviseHuge([]byte) bool           { return false }

@@ -1,0 +1,92 @@
+package shard
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/internal/pad"
+)
+
+// Policy is what the table knows of an endpoint's policy: the limits in force,
+// replaced as a whole, and the counters. Its index is part of every key.
+type Policy struct {
+	plan  atomic.Pointer[bucket.Plan]
+	index uint16
+	salt  uint64
+	lines []countLine // a power of two of them
+}
+
+// MaxPolicies is the most policies that a table can tell apart, ever: indexes
+// are not used again.
+const MaxPolicies = 1 << 16
+
+// countLine is one goroutine's share of a policy's counters, or that of a few:
+// every decision adds to one, so they are spread over lines by stack address.
+type countLine struct {
+	allowed atomic.Uint64
+	denied  atomic.Uint64
+	_       [pad.LineSize - 16]byte
+}
+
+// maxLines bounds a policy's counters to 4 KiB.
+const maxLines = 32
+
+// AddPolicy makes a policy with its first plan. It is not for concurrent use
+// with itself. It reports false when the table has MaxPolicies.
+func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) (*Policy, bool) {
+	old := *t.policies.Load()
+	if len(old) == MaxPolicies {
+		return nil, false
+	}
+	p := &Policy{
+		index: uint16(len(old)),
+		salt:  xxhash.Sum64String(endpoint),
+		lines: make([]countLine, min(maxLines, 1<<bits.Len(uint(4*runtime.GOMAXPROCS(0)-1)))),
+	}
+	p.plan.Store(plan)
+	next := append(old[:len(old):len(old)], p)
+	t.policies.Store(&next)
+	return p, true
+}
+
+// Plan returns the limits in force.
+func (p *Policy) Plan() *bucket.Plan { return p.plan.Load() }
+
+// Counts returns the decisions so far.
+func (p *Policy) Counts() (allowed, denied uint64) {
+	for i := range p.lines {
+		allowed += p.lines[i].allowed.Load()
+		denied += p.lines[i].denied.Load()
+	}
+	return allowed, denied
+}
+
+// CountAllowed counts a decision. It costs one uncontended atomic add.
+func (p *Policy) CountAllowed() { p.line().allowed.Add(1) }
+
+// CountDenied counts a decision.
+func (p *Policy) CountDenied() { p.line().denied.Add(1) }
+
+// line picks a counter line by the address of the caller's stack: goroutines that
+// run at the same time have different stacks, so they seldom meet on a line.
+// Multiplying spreads the address, whose low 11 bits are within the smallest stack.
+func (p *Policy) line() *countLine {
+	var here byte
+	h := uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1
+	return &p.lines[int(h>>16)&(len(p.lines)-1)]
+}
+
+// policy returns the policy of a slot's ident. Indexes come from this table, so
+// they are in range, but a slot may be read while it is being re-used.
+func (t *Table) policy(id uint64) *Policy {
+	ps := *t.policies.Load()
+	if i := int(identPolicy(id)); i < len(ps) {
+		return ps[i]
+	}
+	return nil
+}

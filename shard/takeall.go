@@ -1,0 +1,165 @@
+package shard
+
+import (
+	"math"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+)
+
+// words is one attempt to take from every limit of a policy.
+type words struct {
+	raw  [bucket.MaxLimits]uint64 // as loaded
+	cur  [bucket.MaxLimits]uint64 // as the plan reads it
+	next [bucket.MaxLimits]uint64 // after the take
+}
+
+// takeAll takes n tokens from every limit of the slot at w, or from none.
+//
+// It looks at all limits before it charges any, so a denial usually writes
+// nothing. Only when another taker comes in between, a limit that was looked at
+// can fail to be charged; then the ones already charged are given back. Between
+// the two, others may see less than there is, never more.
+func (t *Table) takeAll(w place, p *Policy, now clock.Time, n int64, r *Result) Verdict {
+	at, late := now, int64(0)
+	if uint64(now)-uint64(w.s.seen.Load()) > grain {
+		at, late = t.touch(w, p, now)
+	}
+	o := bucket.OriginOf(w.m.inc())
+	*r = Result{At: at, Late: late, Orig: o, Slot: w.id(), Keep: r.Keep}
+	var ws words
+	for {
+		plan := p.plan.Load()
+		for _, k := range plan.Active {
+			ws.raw[k] = t.word(w.i, k).Load()
+		}
+		// The words are read by a plan that was in force before and after they were
+		// loaded; and they are this key's.
+		if p.plan.Load() != plan {
+			continue
+		}
+		if !w.s.load().same(w.m) {
+			return moved
+		}
+		r.Plan = plan
+		if plan.Deny {
+			return TooCostly
+		}
+		if len(plan.Active) == 0 {
+			return Allowed
+		}
+		v := ws.look(plan, o, at, n, r)
+		if v == Allowed && n > 0 && !t.charge(w, p, plan, &ws, o, at, n) {
+			continue
+		}
+		if !w.s.settle(w.m) {
+			return moved
+		}
+		if v == Allowed {
+			if n == 0 {
+				ws.next = ws.cur
+			}
+			r.tightest(func(k int) uint64 { return ws.next[k] })
+			r.First = ws.next[plan.Active[0]]
+			if r.Keep {
+				r.Ahead = math.MaxInt64
+				for _, k := range plan.Active {
+					r.Ahead = min(r.Ahead, plan.Limits[k].AheadBefore(ws.next[k], o, at, n))
+				}
+			}
+		}
+		return v
+	}
+}
+
+// look computes what n tokens would make of every word, and which limit denies
+// longest.
+func (ws *words) look(plan *bucket.Plan, o bucket.Origin, at clock.Time, n int64, r *Result) Verdict {
+	v, wait := Allowed, int64(-1)
+	for _, k := range plan.Active {
+		l := &plan.Limits[k]
+		ws.cur[k] = plan.Current(k, ws.raw[k], o, at)
+		if !l.Fits(n) {
+			r.Limit, r.Word = k, ws.cur[k]
+			return TooCostly
+		}
+		next, ok := l.Take(ws.cur[k], o, at, n)
+		ws.next[k] = next
+		if !ok {
+			v = Limited
+			if d := l.Retry(ws.cur[k], o, at, n); d > wait {
+				wait, r.Limit, r.Word = d, k, ws.cur[k]
+			}
+		}
+	}
+	return v
+}
+
+// charge swaps in every word of ws. It reports false, with everything given
+// back, when a word moved so that its limit no longer fits, or the plan changed.
+func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucket.Origin, at clock.Time, n int64) bool {
+	for j, k := range plan.Active {
+		word, l := t.word(w.i, k), &plan.Limits[k]
+		for !word.CompareAndSwap(ws.raw[k], ws.next[k]) {
+			ok := false
+			ws.raw[k] = word.Load()
+			if p.plan.Load() == plan && w.s.load().same(w.m) {
+				ws.cur[k] = plan.Current(k, ws.raw[k], o, at)
+				ws.next[k], ok = l.Take(ws.cur[k], o, at, n)
+			}
+			if !ok {
+				t.uncharge(w, plan, plan.Active[:j], ws, o, at, n)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// uncharge gives back what an attempt took from the limits done. Where nobody
+// came in between, the word is simply put back. Else only what time has not
+// refilled meanwhile (bucket.GiveBack), reckoned from the charge itself, which
+// needs no memory of earlier gifts, to the latest time that a taker may have had.
+func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, ws *words, o bucket.Origin, at clock.Time, n int64) {
+	for _, k := range done {
+		if t.word(w.i, k).CompareAndSwap(ws.next[k], ws.cur[k]) {
+			continue
+		}
+		latest := clock.Time(w.s.seen.Load()) + grain
+		units, ns := plan.Limits[k].GiveBack(bucket.Charged{At: at}, latest, n, 0)
+		if units == 0 {
+			continue
+		}
+		c := t.cold(w.i)
+		c.begun.Add(ns)
+		t.lower(w, k, plan, o, latest, units)
+		c.done.Add(ns)
+	}
+	t.mayBeFull(w.i, at)
+}
+
+// lower gives units back to word k. If the plan changed since the charge it
+// gives nothing: the units are the old plan's.
+func (t *Table) lower(w place, k int, plan *bucket.Plan, o bucket.Origin, at clock.Time, units uint64) {
+	word := t.word(w.i, k)
+	for {
+		raw := word.Load()
+		if bucket.Parity(raw) != plan.Parity() || !w.s.load().same(w.m) {
+			return
+		}
+		if word.CompareAndSwap(raw, plan.Limits[k].Lower(raw, o, at, units)) {
+			return
+		}
+	}
+}
+
+// tightest fills in the limit with the fewest tokens left.
+func (r *Result) tightest(word func(k int) uint64) {
+	least := int64(math.MaxInt64)
+	for i, k := range r.Plan.Active {
+		w := word(k)
+		if left := r.Plan.Limits[k].Remaining(w, r.Orig, r.At); i == 0 || left < least {
+			least, r.Limit, r.Word = left, k, w
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package shard
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+)
+
+const (
+	// grain is how far a slot's seen may lag behind its newest caller: 2^16 ns,
+	// 66 µs. It saves a busy key a store at every decision.
+	grain = 1 << 16
+
+	// stepBack is how far behind a key's newest time a caller must be to be taken
+	// for a clock that was set back rather than for a late caller.
+	stepBack = clock.Time(10 * time.Second)
+)
+
+// touch brings a caller's time together with the slot's, off the usual path
+// (now within grain after seen). It returns the time to decide at, and by how
+// much that is later than the caller's own.
+//
+// A later caller moves seen on. An earlier one is served at seen: what others
+// left is there for it, its lateness mints nothing and costs nobody anything.
+// One that is earlier by stepBack or more is no late caller: its clock was set
+// back, and would wait for the old time to come again. From then on its times
+// count from where the key's stopped: shift is added to them. Callers that
+// still have the old time are served by it as before; both run on one axis, so
+// what is admitted is bounded by whichever of the two goes further.
+func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late int64) {
+	s := w.s
+	for {
+		seen := clock.Time(s.seen.Load())
+		if now >= seen {
+			if now-seen <= grain {
+				return now, 0
+			}
+			// An overflow means that the two are over 146 years apart.
+			if d := now - seen; (d < 0 || d > bucket.MaxIdle) && !t.rebase(w, p, seen, now) {
+				continue
+			}
+			if s.seen.CompareAndSwap(int64(seen), int64(now)) {
+				return now, 0
+			}
+			continue
+		}
+		behind := seen - now
+		if behind >= 0 && behind < stepBack {
+			return seen, int64(behind)
+		}
+		c, id := t.cold(w.i), w.m.inc()+1
+		if c.shiftInc.Load() == id {
+			shifted := now + clock.Time(c.shift.Load())
+			switch d := shifted - seen; {
+			case d <= 0 && d > -stepBack:
+				return seen, -int64(d)
+			case d > 0 && d < stepBack:
+				if s.seen.CompareAndSwap(int64(seen), int64(shifted)) {
+					return shifted, 0
+				}
+				continue
+			}
+		}
+		// Two that do this at once store the shifts of their own times, either good.
+		c.shift.Store(int64(behind))
+		c.shiftInc.Store(id)
+		return seen, 0
+	}
+}
+
+// newest returns a time that no taker of the slot was later than. clockNow is
+// the gate's clock: callers' times are its readings.
+func (s *slot) newest(clockNow clock.Time) clock.Time {
+	seen := clock.Time(s.seen.Load())
+	return min(max(seen, clockNow), seen+grain)
+}
+
+// see makes seen exactly at or later, for takes that may be refunded.
+func (s *slot) see(at clock.Time) {
+	for {
+		seen := s.seen.Load()
+		if seen >= int64(at) || s.seen.CompareAndSwap(seen, int64(at)) {
+			return
+		}
+	}
+}
+
+// rebase rewrites the words of a slot that was idle for very long, before seen
+// moves on (bucket, "Wrapping"). It reports false when seen moved meanwhile.
+//
+// A word counts as read before seen moved only if seen is looked at again after
+// it: a taker charges the word after it moved seen, so what it charged is not
+// taken for an old word.
+func (t *Table) rebase(w place, p *Policy, seen, now clock.Time) bool {
+	o := bucket.OriginOf(w.m.inc())
+	for _, k := range p.plan.Load().Active {
+		word := t.word(w.i, k)
+		for {
+			raw, plan := loadWord(word, p)
+			if w.s.seen.Load() != int64(seen) {
+				return false
+			}
+			if !w.s.load().same(w.m) {
+				return true // the word is another key's; the caller will notice too
+			}
+			cur := plan.Current(k, raw, o, seen)
+			if word.CompareAndSwap(raw, plan.Limits[k].Rebase(cur, o, seen, now)) {
+				break
+			}
+		}
+	}
+	return true
+}
+
+// loadWord loads a word, and then the plan to read it by. In this order the plan
+// is never older than the word; it may be one generation newer, which the word's
+// parity tells.
+func loadWord(word *atomic.Uint64, p *Policy) (uint64, *bucket.Plan) {
+	raw := word.Load()
+	return raw, p.plan.Load()
+}

@@ -1,0 +1,57 @@
+package tickgate
+
+// Stats is a snapshot of a gate's counters since [New]. They are read one after
+// the other while others count, so at full speed they need not add up exactly.
+type Stats struct {
+	Hits    uint64  // decisions whose key was there
+	Misses  uint64  // decisions whose key was not
+	HitRate float64 // Hits of all decisions, 0 to 1; 0 before the first
+
+	Size     int // keys held
+	Capacity int // MaxKeys
+
+	Evictions Evictions
+	Policies  []PolicyStats // in the order of [Gate.Policies]
+
+	BadRequests uint64 // denied as BadRequest
+	NoPolicy    uint64 // denied as NoPolicy
+}
+
+// Evictions are keys dropped to make room, by reason.
+type Evictions struct {
+	Idle   uint64 // full keys, which lose nothing
+	Forced uint64 // keys that owed: what they owed was forgiven
+}
+
+// PolicyStats are the decisions of one policy. Looks (n == 0) do not count.
+type PolicyStats struct {
+	Endpoint string
+	Allowed  uint64
+	Denied   uint64
+}
+
+// Stats reads the counters. It costs microseconds and disturbs no decision; the
+// slice of policies is allocated.
+func (g *Gate) Stats() Stats {
+	t := g.table.Stats()
+	s := Stats{
+		Misses:      t.Missed,
+		Size:        t.Keys,
+		Capacity:    g.table.Cap(),
+		Evictions:   Evictions{Idle: t.Idle, Forced: t.Forced},
+		BadRequests: g.bad.Load(),
+		NoPolicy:    g.stray.Load(),
+	}
+	var decided uint64
+	r := g.routes.Load()
+	for _, p := range r.set {
+		allowed, denied := r.byName[p.Endpoint].policy.Counts()
+		s.Policies = append(s.Policies, PolicyStats{p.Endpoint, allowed, denied})
+		decided += allowed + denied
+	}
+	s.Hits = decided - min(s.Misses, decided)
+	if decided > 0 {
+		s.HitRate = float64(s.Hits) / float64(decided)
+	}
+	return s
+}

@@ -1,0 +1,87 @@
+package tickgate
+
+import (
+	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/shard"
+)
+
+// Allow is AllowN with one token.
+func (g *Gate) Allow(apikey, endpoint string) bool {
+	return g.AllowN(apikey, endpoint, 1)
+}
+
+// AllowN reports whether n tokens could be taken, and takes them: shorthand for
+// TakeAt(clock now, apikey, endpoint, n).Allowed.
+func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
+	r := g.routes.Load()
+	p, named := r.find(endpoint)
+	if !named || n <= 0 || badName(apikey) {
+		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
+	}
+	k := p.Named(apikey)
+	return g.allow(p, &k, g.now(), n)
+}
+
+// allow decides and counts.
+func (g *Gate) allow(p *shard.Policy, k *shard.Key, now clock.Time, n int64) bool {
+	if g.table.Allow(p, k, now, n) == shard.Allowed {
+		p.CountAllowed()
+		return true
+	}
+	p.CountDenied()
+	return false
+}
+
+// Take is TakeAt with the clock's time.
+func (g *Gate) Take(apikey, endpoint string, n int64) Decision {
+	return g.TakeAt(g.now(), apikey, endpoint, n)
+}
+
+// TakeAt takes n tokens for apikey at endpoint, from every limit of the policy or
+// from none, and explains the decision. now is a reading of the gate's clock.
+//
+// n == 0 looks without taking: nothing changes, nothing is counted, and a key
+// that is not known is answered for as a full one. n < 0 is a BadRequest.
+func (g *Gate) TakeAt(now clock.Time, apikey, endpoint string, n int64) Decision {
+	p, named := g.routes.Load().find(endpoint)
+	switch {
+	case n < 0 || badName(apikey) || badName(endpoint):
+		g.bad.Inc()
+		return refuse(BadRequest)
+	case p == nil:
+		g.stray.Inc()
+		return refuse(NoPolicy)
+	case named:
+		k := p.Named(apikey)
+		return g.take(p, &k, now, n)
+	}
+	return g.takeOther(p, now, apikey, endpoint, n)
+}
+
+// takeOther decides for an endpoint that no policy names. The two names are
+// joined on the stack, which is why this is a function of its own.
+//
+//go:noinline
+func (g *Gate) takeOther(p *shard.Policy, now clock.Time, apikey, endpoint string, n int64) Decision {
+	var buf [2 * maxName]byte
+	k := p.Unnamed(apikey, endpoint, buf[:])
+	return g.take(p, &k, now, n)
+}
+
+// take decides, counts and explains.
+func (g *Gate) take(p *shard.Policy, k *shard.Key, now clock.Time, n int64) Decision {
+	var r shard.Result
+	v := g.table.Take(p, k, now, n, &r)
+	if n > 0 {
+		count(p, v)
+	}
+	return decide(v, &r, n)
+}
+
+func count(p *shard.Policy, v shard.Verdict) {
+	if v == shard.Allowed {
+		p.CountAllowed()
+	} else {
+		p.CountDenied()
+	}
+}
