@@ -39,7 +39,8 @@ func (g *Gate) takeChunk(now clock.Time, reqs []Request, out []Decision) {
 		q := &reqs[i]
 		p, named := r.find(q.Endpoint)
 		if named && q.N >= 0 && !badName(q.APIKey) {
-			policies[i], keys[i] = p, p.Named(q.APIKey)
+			policies[i] = p
+			p.Named(&keys[i], q.APIKey)
 		}
 	}
 	for i := range reqs {

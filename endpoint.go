@@ -1,6 +1,9 @@
 package tickgate
 
-import "github.com/tickgate/tickgate/clock"
+import (
+	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/shard"
+)
 
 // Endpoint is an endpoint of a gate, resolved once. It is a small value to copy,
 // for any number of goroutines, and follows [Gate.Apply].
@@ -26,7 +29,8 @@ func (e Endpoint) AllowN(apikey string, n int64) bool {
 		return e.moved(apikey, n)
 	}
 	p := e.to.policy
-	k := p.Named(apikey)
+	var k shard.Key
+	p.Named(&k, apikey)
 	return e.g.allow(p, &k, e.g.now(), n)
 }
 

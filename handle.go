@@ -31,9 +31,9 @@ func (g *Gate) Handle(apikey, endpoint string) (Handle, error) {
 	}
 	var k shard.Key
 	if named {
-		k = p.Named(apikey)
+		p.Named(&k, apikey)
 	} else {
-		k = p.Unnamed(apikey, endpoint, make([]byte, 0, 2*maxName))
+		p.Unnamed(&k, apikey, endpoint, make([]byte, 0, 2*maxName))
 	}
 	pin, v := g.table.Pin(p, &k, g.now())
 	if v != shard.Allowed {
@@ -101,7 +101,7 @@ func (h Handle) Refund(d Decision) {
 	h.h.pin.Refund(shard.Refund{
 		Charged: d.receipt.charged, N: d.receipt.n,
 		Slot: d.receipt.slot, First: d.receipt.first, Gen: d.receipt.gen,
-	}, h.h.g.now())
+	}, h.h.g.clock)
 }
 
 // Charge takes n tokens after the fact, whatever is left: the key may come to owe

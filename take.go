@@ -18,7 +18,8 @@ func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
 	if !named || n <= 0 || badName(apikey) {
 		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
 	}
-	k := p.Named(apikey)
+	var k shard.Key
+	p.Named(&k, apikey)
 	return g.allow(p, &k, g.now(), n)
 }
 
@@ -52,7 +53,8 @@ func (g *Gate) TakeAt(now clock.Time, apikey, endpoint string, n int64) Decision
 		g.stray.Inc()
 		return refuse(NoPolicy)
 	case named:
-		k := p.Named(apikey)
+		var k shard.Key
+		p.Named(&k, apikey)
 		return g.take(p, &k, now, n)
 	}
 	return g.takeOther(p, now, apikey, endpoint, n)
@@ -64,7 +66,8 @@ func (g *Gate) TakeAt(now clock.Time, apikey, endpoint string, n int64) Decision
 //go:noinline
 func (g *Gate) takeOther(p *shard.Policy, now clock.Time, apikey, endpoint string, n int64) Decision {
 	var buf [2 * maxName]byte
-	k := p.Unnamed(apikey, endpoint, buf[:])
+	var k shard.Key
+	p.Unnamed(&k, apikey, endpoint, buf[:])
 	return g.take(p, &k, now, n)
 }
 

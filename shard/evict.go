@@ -130,19 +130,41 @@ func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok boo
 	return wait, at, w.s.load().same(w.m)
 }
 
+// raiseFloor notes, before a key is evicted from slot i, the time at which it was
+// found full. A caller of that key with an older time, who now brings it in
+// again, is served at this time: dated back, its take would have been refilled
+// already, and the same tokens would pass twice.
+func (t *Table) raiseFloor(i uint32, at clock.Time) {
+	f := &t.floors[i/t.shardSlots]
+	for {
+		now := f.Load()
+		if now >= int64(at) || f.CompareAndSwap(now, int64(at)) {
+			return
+		}
+	}
+}
+
+func (t *Table) floorOf(i uint32) clock.Time {
+	return clock.Time(t.floors[i/t.shardSlots].Load())
+}
+
 // drop evicts a key that is full. It announces that first and looks again
 // afterwards: a taker that charged the key before this look is seen by it; one
 // that charges it later finds the slot closing and reopens it, so that the last
-// swap fails, or finds the key gone and has taken nothing.
+// swap fails, or finds the key gone and has taken nothing. A slot that another
+// evictor is closing is taken over, in a round of its own, so that nobody waits
+// for one that stalls.
 func (t *Table) drop(w place, now clock.Time) bool {
 	closed := w.m.closed()
-	if w.m.state() != live || !w.s.swap(w.m, closed) {
+	if !w.s.swap(w.m, closed) {
 		return false
 	}
-	if wait, _, ok := t.owes(place{w.i, w.s, closed}, now); !ok || wait > 0 {
+	wait, at, ok := t.owes(place{w.i, w.s, closed}, now)
+	if !ok || wait > 0 {
 		w.s.swap(closed, closed.with(live))
 		return false
 	}
+	t.raiseFloor(w.i, at)
 	if !w.s.swap(closed, closed.emptied()) {
 		return false
 	}
@@ -181,7 +203,7 @@ func (t *Table) force(now clock.Time) bool {
 
 // forget drops a key whatever it owes.
 func (t *Table) forget(w place) bool {
-	if w.m.state() != live || !w.s.swap(w.m, w.m.emptied()) {
+	if !w.s.swap(w.m, w.m.emptied()) {
 		return false
 	}
 	t.keys.Add(-1)

@@ -15,13 +15,13 @@ type Refund struct {
 }
 
 // Refund gives back what a take took, as far as time has not refilled it already
-// (bucket.GiveBack). clockNow is the gate's clock.
+// (bucket.GiveBack). now is the gate's clock.
 //
 // What is given back on a key must be known to other refunds of it, before the
 // word shows it (begun) and after (done): a refund looks at begun, and compares
 // it with what done was before its own take. Between the two counters lies what
 // is on its way, and it counts against the refund either way.
-func (h *Pin) Refund(r Refund, clockNow clock.Time) {
+func (h *Pin) Refund(r Refund, now clock.Clock) {
 	if r.Slot != h.w.id() || r.N <= 0 {
 		return
 	}
@@ -35,13 +35,17 @@ func (h *Pin) Refund(r Refund, clockNow clock.Time) {
 	if plan.Gen() == r.Gen && h.undo(c, plan, o, r) {
 		rest = rest[1:]
 	}
-	at := max(h.w.s.newest(clockNow), r.At)
+	may := func(k int, given int64) (clock.Time, uint64, int64) {
+		at := max(h.w.s.newest(now), r.At)
+		units, ns := plan.Limits[k].GiveBack(r.Charged, at, r.N, given)
+		return at, units, ns
+	}
 	var units [bucket.MaxLimits]uint64
 	for {
 		var most int64
 		for _, k := range rest {
 			var ns int64
-			units[k], ns = plan.Limits[k].GiveBack(r.Charged, at, r.N, begun-r.Done)
+			_, units[k], ns = may(k, begun-r.Done)
 			most = max(most, ns)
 		}
 		if most == 0 {
@@ -55,7 +59,10 @@ func (h *Pin) Refund(r Refund, clockNow clock.Time) {
 		}
 		for _, k := range rest {
 			if units[k] > 0 {
-				h.t.lower(h.w, k, plan, o, at, units[k])
+				h.t.lower(h.w, k, plan, o, units[k], func() (clock.Time, uint64) {
+					at, most, _ := may(k, begun-r.Done)
+					return at, most
+				})
 			}
 		}
 		c.done.Add(most)

@@ -22,39 +22,50 @@ func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (p
 	}
 	g := t.group(k.hash)
 	var own place
+	var at clock.Time
 	var used int64
 	for {
-		h := t.help(g, loadHeader(g.header))
+		h := t.help(&g, loadHeader(g.header))
 		if w, ok := t.search(&g, h, k); ok {
 			if own.s != nil {
 				t.abandon(own)
 			}
 			return w, moved
 		}
-		if own.s == nil {
+		claimed := own.s != nil
+		if !claimed {
 			var ok bool
 			if own, ok = t.claim(&g, now); !ok {
 				t.stats.missed.Add(1)
 				return place{}, Full
 			}
 			t.write(own.i, own.s, k)
+		}
+		// The floor is loaded after the search: if the key was evicted just before it,
+		// the floor shows when.
+		if floor := max(now, t.floorOf(own.i)); !claimed || floor > at {
+			var ok bool
+			at = floor
 			// The plan is loaded after the claim: a change of the policy that is
-			// published later waits for private slots (Apply).
-			if used, ok = t.open(own, p, now, n, r); !ok {
+			// published later waits for private slots (Change).
+			if used, ok = t.open(own, p, at, n, r); !ok {
 				t.abandon(own)
 				return place{}, moved // the capacity fell below n just now
 			}
 		}
-		if swapHeader(g.header, h, h.announce(t.distance(&g, own.i))) {
+		if swapHeader(g.header, h, h.announce(t.distance(&g, own.i), own.m)) {
 			break
 		}
 	}
-	t.help(g, loadHeader(g.header))
+	t.help(&g, loadHeader(g.header))
+	if r != nil {
+		r.Late = int64(at - now)
+	}
 	if n > 0 {
 		t.stats.missed.Add(1)
 	}
 	own.m = own.m.with(live)
-	t.mayBeFull(own.i, now+clock.Time(used))
+	t.mayBeFull(own.i, at+clock.Time(used))
 	return own, Allowed
 }
 

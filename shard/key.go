@@ -33,22 +33,19 @@ func ident(hash uint64, policy uint16, apikey, endpoint int) uint64 {
 func identPolicy(id uint64) uint16 { return uint16(id >> 24) }
 
 // Named makes the key of apikey under a policy of its own. The apikey must have
-// 1 to 256 bytes.
-func (p *Policy) Named(apikey string) Key {
-	h := mix(xxhash.Sum64String(apikey), p.salt)
-	k := Key{hash: h, ident: ident(h, p.index, len(apikey), 0)}
-	b := unsafe.Slice(unsafe.StringData(apikey), len(apikey)) // read only
-	k.set(b)
-	return k
+// 1 to 256 bytes. k must be zero.
+func (p *Policy) Named(k *Key, apikey string) {
+	k.hash = mix(xxhash.Sum64String(apikey), p.salt)
+	k.ident = ident(k.hash, p.index, len(apikey), 0)
+	k.set(unsafe.Slice(unsafe.StringData(apikey), len(apikey))) // only read
 }
 
 // Unnamed makes the key of apikey and an endpoint that p, the default policy,
-// answers for. Both must have 1 to 256 bytes; buf is room for them.
-func (p *Policy) Unnamed(apikey, endpoint string, buf []byte) Key {
-	h := mix(xxhash.Sum64String(apikey), p.salt^xxhash.Sum64String(endpoint))
-	k := Key{hash: h, ident: ident(h, p.index, len(apikey), len(endpoint))}
+// answers for. Both must have 1 to 256 bytes; buf is room for them. k must be zero.
+func (p *Policy) Unnamed(k *Key, apikey, endpoint string, buf []byte) {
+	k.hash = mix(xxhash.Sum64String(apikey), p.salt^xxhash.Sum64String(endpoint))
+	k.ident = ident(k.hash, p.index, len(apikey), len(endpoint))
 	k.set(append(append(buf[:0], apikey...), endpoint...))
-	return k
 }
 
 func (k *Key) set(b []byte) {
@@ -66,10 +63,14 @@ func (k *Key) set(b []byte) {
 	case n > 8:
 		k.head[0] = binary.LittleEndian.Uint64(b)
 		k.head[1] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (16 - uint(n)))
-	default:
-		for i := n - 1; i >= 0; i-- {
-			k.head[0] = k.head[0]<<8 | uint64(b[i])
-		}
+	case n == 8:
+		k.head[0] = binary.LittleEndian.Uint64(b)
+	case n >= 4:
+		// Two halves that overlap: where they do, they agree.
+		k.head[0] = uint64(binary.LittleEndian.Uint32(b)) |
+			uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*(uint(n)-4))
+	case n > 0:
+		k.head[0] = uint64(b[0]) | uint64(b[n/2])<<(8*(uint(n)/2)) | uint64(b[n-1])<<(8*(uint(n)-1))
 	}
 }
 

@@ -22,6 +22,13 @@ func (t *Table) find(k *Key) (place, bool) {
 	return t.search(&g, loadHeader(g.header), k)
 }
 
+// findPending is find for those who would answer that a key is not there: one
+// that is being published counts as there, so its publication is completed first.
+func (t *Table) findPending(k *Key) (place, bool) {
+	g := t.group(k.hash)
+	return t.search(&g, t.help(&g, loadHeader(g.header)), k)
+}
+
 // Touch loads the line where k would be, so that it is on its way when k is
 // looked up. It decides nothing.
 func (t *Table) Touch(k *Key) {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type Table struct {
 	hot, far, tail unsafe.Pointer // slots, cold lines, long keys: by slot index
 	headers        []atomic.Uint64
 	hints          []atomic.Int64
+	floors         []atomic.Int64 // by shard: see raiseFloor
 
 	slots      uint32 // in the table
 	shardSlots uint32 // in a shard, a multiple of groupSlots
@@ -90,6 +92,10 @@ func New(o Options) (*Table, error) {
 	t.hints = make([]atomic.Int64, (t.slots+blockSlots-1)/blockSlots)
 	for i := range t.hints {
 		t.hints[i].Store(noKeys)
+	}
+	t.floors = make([]atomic.Int64, shards)
+	for i := range t.floors {
+		t.floors[i].Store(math.MinInt64)
 	}
 	t.policies.Store(&[]*Policy{})
 	return t, nil

@@ -75,6 +75,9 @@ func (t *Table) Allow(p *Policy, k *Key, now clock.Time, n int64) Verdict {
 func (t *Table) Take(p *Policy, k *Key, now clock.Time, n int64, r *Result) Verdict {
 	for {
 		w, ok := t.find(k)
+		if !ok && n == 0 {
+			w, ok = t.findPending(k)
+		}
 		var v Verdict
 		switch {
 		case ok:

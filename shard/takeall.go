@@ -125,29 +125,36 @@ func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, ws *words, o bu
 		if t.word(w.i, k).CompareAndSwap(ws.next[k], ws.cur[k]) {
 			continue
 		}
-		latest := clock.Time(w.s.seen.Load()) + grain
-		units, ns := plan.Limits[k].GiveBack(bucket.Charged{At: at}, latest, n, 0)
+		l, charged := &plan.Limits[k], bucket.Charged{At: at}
+		units, ns := l.GiveBack(charged, w.s.latest(), n, 0)
 		if units == 0 {
 			continue
 		}
 		c := t.cold(w.i)
 		c.begun.Add(ns)
-		t.lower(w, k, plan, o, latest, units)
+		t.lower(w, k, plan, o, units, func() (clock.Time, uint64) {
+			latest := w.s.latest()
+			again, _ := l.GiveBack(charged, latest, n, 0)
+			return latest, again
+		})
 		c.done.Add(ns)
 	}
 	t.mayBeFull(w.i, at)
 }
 
-// lower gives units back to word k. If the plan changed since the charge it
-// gives nothing: the units are the old plan's.
-func (t *Table) lower(w place, k int, plan *bucket.Plan, o bucket.Origin, at clock.Time, units uint64) {
+// lower gives at most units back to word k. How much may be given back depends on
+// how late the latest taker is that the word has in it, so may tells that anew,
+// and the time, after every load of the word. If the plan changed since the
+// charge nothing is given: the units are the old plan's.
+func (t *Table) lower(w place, k int, plan *bucket.Plan, o bucket.Origin, units uint64, may func() (clock.Time, uint64)) {
 	word := t.word(w.i, k)
 	for {
 		raw := word.Load()
+		latest, most := may()
 		if bucket.Parity(raw) != plan.Parity() || !w.s.load().same(w.m) {
 			return
 		}
-		if word.CompareAndSwap(raw, plan.Limits[k].Lower(raw, o, at, units)) {
+		if word.CompareAndSwap(raw, plan.Limits[k].Lower(raw, o, latest, min(units, most))) {
 			return
 		}
 	}

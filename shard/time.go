@@ -70,11 +70,14 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 	}
 }
 
-// newest returns a time that no taker of the slot was later than. clockNow is
-// the gate's clock: callers' times are its readings.
-func (s *slot) newest(clockNow clock.Time) clock.Time {
-	seen := clock.Time(s.seen.Load())
-	return min(max(seen, clockNow), seen+grain)
+// latest returns a time that no taker so far was later than.
+func (s *slot) latest() clock.Time { return clock.Time(s.seen.Load()) + grain }
+
+// newest is latest made tighter by the gate's clock, whose readings takers' times
+// are: none is later than it is now.
+func (s *slot) newest(c clock.Clock) clock.Time {
+	latest := s.latest()
+	return min(max(latest-grain, c.Now()), latest)
 }
 
 // see makes seen exactly at or later, for takes that may be refunded.

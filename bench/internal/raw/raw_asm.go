@@ -1,0 +1,9 @@
+//go:build gc && !purego && (amd64 || arm64)
+
+package raw
+
+// Supported says whether Counter reads a counter on this architecture.
+const Supported = true
+
+//go:noescape
+func counter() uint64
