@@ -49,11 +49,12 @@ func (g *Gate) takeChunk(now clock.Time, reqs []Request, out []Decision) {
 		}
 	}
 	for i := range reqs {
-		q := &reqs[i]
+		q, d := &reqs[i], &out[i]
+		*d = Decision{}
 		if p := policies[i]; p != nil {
-			out[i] = g.take(p, &keys[i], now, q.N)
+			g.take(d, p, &keys[i], now, q.N)
 		} else {
-			out[i] = g.TakeAt(now, q.APIKey, q.Endpoint, q.N)
+			g.takeAt(d, now, q.APIKey, q.Endpoint, q.N)
 		}
 	}
 }

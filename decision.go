@@ -78,22 +78,25 @@ var verdicts = [...]Reason{
 	shard.Gone:      BadRequest,
 }
 
-// decide puts a verdict on n tokens and its explanation into a Decision.
-func decide(v shard.Verdict, r *shard.Result, n int64) Decision {
-	d := Decision{Allowed: v == shard.Allowed, Reason: verdicts[v]}
-	switch v {
-	case shard.Full, shard.Gone:
+// decide puts a verdict on n tokens and its explanation into d, which is zero. It
+// writes in place: a Decision is over a hundred bytes, and returning it from
+// function to function costs more than deciding.
+func decide(d *Decision, v shard.Verdict, r *shard.Result, n int64) {
+	d.Reason = verdicts[v]
+	if v == shard.Full || v == shard.Gone {
 		d.RetryAfter = Never
-		return d
-	case shard.TooCostly:
+		return
+	}
+	d.Allowed = v == shard.Allowed
+	d.Limit = r.Name()
+	if v == shard.TooCostly {
 		d.RetryAfter = Never
 	}
-	d.Limit = r.Name()
 	if !r.Explained() {
 		if d.Allowed {
 			d.Remaining = math.MaxInt64
 		}
-		return d
+		return
 	}
 	l := &r.Plan.Limits[r.Limit]
 	d.Remaining = l.Remaining(r.Word, r.Orig, r.At)
@@ -102,12 +105,12 @@ func decide(v shard.Verdict, r *shard.Result, n int64) Decision {
 		d.RetryAfter = later(l.Retry(r.Word, r.Orig, r.At, n), r.Late)
 	}
 	if d.Allowed && n > 0 {
-		d.receipt = receipt{
-			charged: bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done},
-			n:       n, slot: r.Slot, first: r.First, gen: r.Plan.Gen(),
-		}
+		d.receipt.charged = bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done}
+		d.receipt.n = n
+		d.receipt.slot = r.Slot
+		d.receipt.first = r.First
+		d.receipt.gen = r.Plan.Gen()
 	}
-	return d
 }
 
 // later is a wait on the key's axis as the caller's: longer by how late it is.
@@ -123,6 +126,6 @@ func later(wait, late int64) time.Duration {
 }
 
 // refuse is a denial that no limit decided.
-func refuse(why Reason) Decision {
-	return Decision{Reason: why, RetryAfter: Never}
+func (d *Decision) refuse(why Reason) {
+	d.Reason, d.RetryAfter = why, Never
 }

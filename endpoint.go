@@ -44,17 +44,21 @@ func (e Endpoint) moved(apikey string, n int64) bool {
 }
 
 // Take is TakeAt with the clock's time.
-func (e Endpoint) Take(apikey string, n int64) Decision {
+func (e Endpoint) Take(apikey string, n int64) (d Decision) {
 	if e.g == nil {
-		return refuse(BadRequest)
+		d.refuse(BadRequest)
+		return d
 	}
-	return e.g.TakeAt(e.g.now(), apikey, e.name, n)
+	e.g.takeAt(&d, e.g.now(), apikey, e.name, n)
+	return d
 }
 
 // TakeAt is [Gate.TakeAt] for this endpoint.
-func (e Endpoint) TakeAt(now clock.Time, apikey string, n int64) Decision {
+func (e Endpoint) TakeAt(now clock.Time, apikey string, n int64) (d Decision) {
 	if e.g == nil {
-		return refuse(BadRequest)
+		d.refuse(BadRequest)
+		return d
 	}
-	return e.g.TakeAt(now, apikey, e.name, n)
+	e.g.takeAt(&d, now, apikey, e.name, n)
+	return d
 }

@@ -2,6 +2,7 @@ package tickgate
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -38,7 +39,10 @@ func New(cfg Config) (*Gate, error) {
 	}
 	g := &Gate{clock: cfg.Clock, table: table, known: map[string]*shard.Policy{}}
 	g.tsc, _ = cfg.Clock.(*clock.TSC)
-	return g, g.Apply(cfg.Policies)
+	if err := g.Apply(cfg.Policies); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // Apply puts other policies into force while the gate goes on deciding. What
@@ -62,12 +66,22 @@ func (g *Gate) Apply(set policy.Set) error {
 	r := &routes{set: set.Clone(), byName: make(map[string]*route, len(set))}
 	plans := make([]*bucket.Plan, len(set))
 	var faults error
+	fresh := 0
 	for i, p := range set {
+		if g.known[p.Endpoint] == nil {
+			fresh++
+		}
 		limits, deny, err := compile(p)
 		faults = errors.Join(faults, err)
 		if err == nil {
 			plans[i] = g.planOf(p.Endpoint).Next(limits, deny, now)
 		}
+	}
+	if all := len(g.known) + fresh; all > shard.MaxPolicies {
+		faults = errors.Join(faults, &ConfigError{
+			Field: "policies", Value: strconv.Itoa(all),
+			Reason: "a gate can name at most " + strconv.Itoa(shard.MaxPolicies) + " endpoints in its life",
+		})
 	}
 	if faults != nil {
 		return faults
@@ -75,10 +89,7 @@ func (g *Gate) Apply(set policy.Set) error {
 	for i, p := range set {
 		sp := g.known[p.Endpoint]
 		if sp == nil {
-			var ok bool
-			if sp, ok = g.table.AddPolicy(p.Endpoint, plans[i]); !ok {
-				return &ConfigError{Field: "policies", Value: p.Endpoint, Reason: "too many endpoints were named over this gate's life"}
-			}
+			sp = g.table.AddPolicy(p.Endpoint, plans[i])
 			g.known[p.Endpoint] = sp
 		} else if !same(r.set[i], g.routes.Load().set) {
 			g.table.Change(sp, plans[i])

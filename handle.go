@@ -66,28 +66,37 @@ func (h Handle) AllowAt(now clock.Time, n int64) bool {
 }
 
 // Take is TakeAt with the clock's time.
-func (h Handle) Take(n int64) Decision {
+func (h Handle) Take(n int64) (d Decision) {
 	if h.h == nil {
-		return refuse(BadRequest)
+		d.refuse(BadRequest)
+		return d
 	}
-	return h.TakeAt(h.h.g.now(), n)
+	h.takeAt(&d, h.h.g.now(), n)
+	return d
 }
 
 // TakeAt is [Gate.TakeAt] for this key. [Handle.Refund] takes the Decision.
-func (h Handle) TakeAt(now clock.Time, n int64) Decision {
+func (h Handle) TakeAt(now clock.Time, n int64) (d Decision) {
+	h.takeAt(&d, now, n)
+	return d
+}
+
+func (h Handle) takeAt(d *Decision, now clock.Time, n int64) {
 	if h.h == nil {
-		return refuse(BadRequest)
+		d.refuse(BadRequest)
+		return
 	}
 	if n < 0 || h.h.released.Load() {
 		h.h.g.bad.Inc()
-		return refuse(BadRequest)
+		d.refuse(BadRequest)
+		return
 	}
 	var r shard.Result
 	v := h.h.pin.Take(now, n, &r)
 	if n > 0 {
 		count(h.h.pin.Policy(), v)
 	}
-	return decide(v, &r, n)
+	decide(d, v, &r, n)
 }
 
 // Refund gives back what d took: the tokens that the key would have more now if d

@@ -34,8 +34,9 @@ func (g *Gate) allow(p *shard.Policy, k *shard.Key, now clock.Time, n int64) boo
 }
 
 // Take is TakeAt with the clock's time.
-func (g *Gate) Take(apikey, endpoint string, n int64) Decision {
-	return g.TakeAt(g.now(), apikey, endpoint, n)
+func (g *Gate) Take(apikey, endpoint string, n int64) (d Decision) {
+	g.takeAt(&d, g.now(), apikey, endpoint, n)
+	return d
 }
 
 // TakeAt takes n tokens for apikey at endpoint, from every limit of the policy or
@@ -43,42 +44,48 @@ func (g *Gate) Take(apikey, endpoint string, n int64) Decision {
 //
 // n == 0 looks without taking: nothing changes, nothing is counted, and a key
 // that is not known is answered for as a full one. n < 0 is a BadRequest.
-func (g *Gate) TakeAt(now clock.Time, apikey, endpoint string, n int64) Decision {
+func (g *Gate) TakeAt(now clock.Time, apikey, endpoint string, n int64) (d Decision) {
+	g.takeAt(&d, now, apikey, endpoint, n)
+	return d
+}
+
+func (g *Gate) takeAt(d *Decision, now clock.Time, apikey, endpoint string, n int64) {
 	p, named := g.routes.Load().find(endpoint)
 	switch {
 	case n < 0 || badName(apikey) || badName(endpoint):
 		g.bad.Inc()
-		return refuse(BadRequest)
+		d.refuse(BadRequest)
 	case p == nil:
 		g.stray.Inc()
-		return refuse(NoPolicy)
+		d.refuse(NoPolicy)
 	case named:
 		var k shard.Key
 		p.Named(&k, apikey)
-		return g.take(p, &k, now, n)
+		g.take(d, p, &k, now, n)
+	default:
+		g.takeOther(d, p, now, apikey, endpoint, n)
 	}
-	return g.takeOther(p, now, apikey, endpoint, n)
 }
 
 // takeOther decides for an endpoint that no policy names. The two names are
 // joined on the stack, which is why this is a function of its own.
 //
 //go:noinline
-func (g *Gate) takeOther(p *shard.Policy, now clock.Time, apikey, endpoint string, n int64) Decision {
+func (g *Gate) takeOther(d *Decision, p *shard.Policy, now clock.Time, apikey, endpoint string, n int64) {
 	var buf [2 * maxName]byte
 	var k shard.Key
 	p.Unnamed(&k, apikey, endpoint, buf[:])
-	return g.take(p, &k, now, n)
+	g.take(d, p, &k, now, n)
 }
 
 // take decides, counts and explains.
-func (g *Gate) take(p *shard.Policy, k *shard.Key, now clock.Time, n int64) Decision {
+func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, n int64) {
 	var r shard.Result
 	v := g.table.Take(p, k, now, n, &r)
 	if n > 0 {
 		count(p, v)
 	}
-	return decide(v, &r, n)
+	decide(d, v, &r, n)
 }
 
 func count(p *shard.Policy, v shard.Verdict) {

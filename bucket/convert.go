@@ -31,7 +31,8 @@ func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 		if rem > 0 && quo < maxAhead {
 			quo++
 		}
-		after = min(quo+quo&1, maxAhead) // positions are even
+		after = min(quo, maxAhead) // before evening out, which could wrap
+		after += after & 1         // positions are even
 	}
 	return (l.pos(o, at) + after) | l.parity
 }

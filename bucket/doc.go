@@ -10,7 +10,7 @@
 //	rate     q   c
 //	100/h    1   36_000_000_000
 //	7/s      7   1_000_000_000
-//	700/min  35  3_000_000_000
+//	700/min  7   600_000_000
 //	2e9/s    2   1
 //
 // The word holds F, the position at which the bucket will be full again. What

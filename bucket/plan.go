@@ -30,10 +30,11 @@ type Plan struct {
 	Deny     bool
 	DenyName string
 
-	prev    *Plan      // the generation before; its own prev is nil
-	fresh   uint32     // bit set of the limits that prev lacks: they start full
-	changed clock.Time // when this generation began
-	gen     uint32     // counts generations
+	prev    *Plan             // the generation before; its own prev is nil
+	fresh   uint32            // bit set of the limits that prev lacks: they start full
+	changed clock.Time        // when this generation began
+	gen     uint32            // counts generations
+	born    [MaxLimits]uint32 // by index: the generation that brought the limit
 }
 
 // Named is a limit with its name, as [Plan.Next] takes them.
@@ -54,6 +55,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		before.prev = nil // a chain of generations would never be freed
 		next.prev = &before
 		next.gen = p.gen + 1
+		next.born = p.born
 		parity = p.Parity() ^ parityBit
 	}
 	var taken [MaxLimits]bool
@@ -70,6 +72,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 			if !taken[j] {
 				k, taken[j] = j, true
 				next.fresh |= 1 << k
+				next.born[k] = next.gen
 			}
 		}
 		next.Limits[k] = l.Limit.WithParity(parity)
@@ -101,6 +104,9 @@ func (p *Plan) Parity() uint64 { return p.Limits[0].parity }
 // Gen numbers the generations of a policy: 0, 1, 2, …
 func (p *Plan) Gen() uint32 { return p.gen }
 
+// Had reports whether limit i was already in force in generation gen.
+func (p *Plan) Had(i int, gen uint32) bool { return int32(gen-p.born[i]) >= 0 }
+
 // Current returns w as a word of this generation: w itself where the parity
 // says so, else converted from the generation before, as of the time of the
 // change. newest is the key's newest time: where it is far ahead of the gate's
@@ -118,7 +124,11 @@ func (p *Plan) Current(i int, w uint64, o Origin, newest clock.Time) uint64 {
 	if p.fresh>>i&1 == 1 {
 		return l.Convert(nil, w, o, at)
 	}
-	return l.Convert(&p.prev.Limits[i], w, o, at)
+	prev := &p.prev.Limits[i]
+	if at-newest > MaxIdle {
+		w = prev.Rebase(w, o, newest, at) // else full for years looks like in debt
+	}
+	return l.Convert(prev, w, o, at)
 }
 
 func (p *Plan) indexOf(name string) int {

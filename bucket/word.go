@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/internal/invariants"
 )
 
 // Take computes the word after n tokens were taken at now. It reports false,
@@ -15,8 +16,23 @@ import (
 func (l *Limit) Take(w uint64, o Origin, now clock.Time, n int64) (uint64, bool) {
 	p := l.pos(o, now)
 	// No overflow: used ≤ maxAhead < 2^62 and n·cost ≤ room < 2^62.
-	after := max(0, int64(w&^parityBit-p)) + n*l.cost
+	after := used(w, p) + n*l.cost
+	if invariants.Enabled {
+		l.check(w, n, after)
+	}
 	return (p + uint64(after)) | l.parity, after <= l.room
+}
+
+// check panics where a take cannot be right.
+func (l *Limit) check(w uint64, n, after int64) {
+	switch {
+	case n < 0 || n > l.tokens:
+		panic("bucket: take of a cost outside 0..capacity")
+	case Parity(w) != l.parity:
+		panic("bucket: word of another generation")
+	case after < 0 || after-n*l.cost > maxAhead:
+		panic("bucket: word further ahead than a word can be")
+	}
 }
 
 // Fits reports whether the bucket can ever hold n tokens at once.

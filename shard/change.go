@@ -41,9 +41,7 @@ func (t *Table) Change(p *Policy, next *bucket.Plan) {
 			}
 		}
 	})
-	for b := range t.hints {
-		t.hints[b].Store(unknown)
-	}
+	t.forgetHints()
 }
 
 // walk calls do for every key of p, pinned, so that it keeps its slot meanwhile.
@@ -61,7 +59,7 @@ func (t *Table) walk(p *Policy, do func(place)) {
 		if !m.visible() || t.policy(s.ident.Load()) != p {
 			continue
 		}
-		if ok, _ := w.pin(); ok {
+		if ok, _ := w.pin(pinMask); ok {
 			do(w)
 			w.unpin()
 			t.mayBeFull(i, unknown)

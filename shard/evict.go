@@ -3,9 +3,11 @@ package shard
 import (
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/tickgate/tickgate/bucket"
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/internal/invariants"
 )
 
 // sweep is the state of eviction: where the hand is, and the round it makes.
@@ -19,6 +21,8 @@ type sweep struct {
 	hand   atomic.Uint32
 	cutoff atomic.Int64
 	quota  atomic.Int64
+	last   atomic.Int64 // time of the last eviction
+	newest atomic.Int64 // newest time of any caller, up to a second behind
 }
 
 const (
@@ -28,18 +32,35 @@ const (
 	maxBlocks = 16
 )
 
-// room reserves room for one more key, evicting if the table is full.
-func (t *Table) room(now clock.Time) bool {
-	for {
-		n := t.keys.Load()
-		if n < t.maxKeys {
-			if t.keys.CompareAndSwap(n, n+1) {
-				return true
-			}
-			continue
+// The states of a table's room.
+const (
+	someRoom = iota
+	promised // none, but less than the table may hold can be found yet
+	noRoom
+)
+
+// room looks for room for one more key, and evicts if the table is full.
+func (t *Table) room(now clock.Time) int {
+	for t.keys.Load() >= t.maxKeys {
+		if t.published.Load() < t.maxKeys {
+			return promised
 		}
 		if t.reject || !t.evict(now) {
+			return noRoom
+		}
+	}
+	return someRoom
+}
+
+// reserve reserves room for one more key if there is any.
+func (t *Table) reserve() bool {
+	for {
+		n := t.keys.Load()
+		if n >= t.maxKeys {
 			return false
+		}
+		if t.keys.CompareAndSwap(n, n+1) {
+			return true
 		}
 	}
 }
@@ -48,6 +69,7 @@ func (t *Table) room(now clock.Time) bool {
 // else of the key that owes least. It reports false when every key is pinned.
 func (t *Table) evict(now clock.Time) bool {
 	sw := &t.sweep
+	now = t.evictTime(now)
 	if sw.quota.Load() <= 0 {
 		t.round(now)
 	}
@@ -62,6 +84,35 @@ func (t *Table) evict(now clock.Time) bool {
 	}
 	sw.quota.Add(-int64(freed))
 	return freed > 0 || t.force(now)
+}
+
+// evictTime is the time to evict at: that of the last eviction for a caller who is
+// late, so that nothing which was full then counts as owing. Where the callers'
+// clock was set back, all hints are of the old time, and void.
+func (t *Table) evictTime(now clock.Time) clock.Time {
+	sw := &t.sweep
+	if newest := clock.Time(sw.newest.Load()); newest > now && uint64(newest)-uint64(now) >= uint64(stepBack) {
+		sw.newest.Store(int64(now))
+		sw.last.Store(int64(now))
+		t.forgetHints()
+	}
+	for {
+		last := clock.Time(sw.last.Load())
+		if last >= now {
+			return last
+		}
+		if sw.last.CompareAndSwap(int64(last), int64(now)) {
+			return now
+		}
+	}
+}
+
+// notice keeps the newest time of callers, coarsely, for evictTime.
+func (t *Table) notice(now clock.Time) {
+	// Unsigned, so that the first time is noticed whatever it is.
+	if newest := clock.Time(t.sweep.newest.Load()); now > newest && uint64(now)-uint64(newest) > uint64(time.Second) {
+		t.sweep.newest.Store(int64(now))
+	}
 }
 
 // sweepBlocks moves the hand on until it has freed want full keys last accessed
@@ -91,7 +142,7 @@ func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (fr
 		if !ok {
 			continue
 		}
-		wait, at, ok := t.owes(w, now)
+		wait, _, ok := t.owes(w, now)
 		if !ok {
 			continue
 		}
@@ -99,7 +150,7 @@ func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (fr
 			freed++
 			continue
 		}
-		earliest = min(earliest, int64(at)+wait)
+		earliest = min(earliest, int64(now)+wait)
 	}
 	lower(&t.hints[b], earliest)
 	return freed
@@ -168,9 +219,22 @@ func (t *Table) drop(w place, now clock.Time) bool {
 	if !w.s.swap(closed, closed.emptied()) {
 		return false
 	}
-	t.keys.Add(-1)
+	t.freed()
 	t.stats.idle.Add(1)
 	return true
+}
+
+// freed counts a key that is gone.
+func (t *Table) freed() {
+	t.published.Add(-1)
+	t.unreserve()
+}
+
+// unreserve gives back room.
+func (t *Table) unreserve() {
+	if n := t.keys.Add(-1); invariants.Enabled && n < 0 {
+		panic("shard: more slots freed than taken")
+	}
 }
 
 // force drops the key that owes least, in time until it is full. What it owes is
@@ -206,7 +270,7 @@ func (t *Table) forget(w place) bool {
 	if !w.s.swap(w.m, w.m.emptied()) {
 		return false
 	}
-	t.keys.Add(-1)
+	t.freed()
 	t.stats.forced.Add(1)
 	return true
 }
@@ -239,8 +303,8 @@ func (t *Table) leastOwing(b uint32, now clock.Time) (best place, at int64, foun
 		if !ok {
 			continue
 		}
-		wait, from, ok := t.owes(w, now)
-		if full := int64(from) + wait; ok && full < at {
+		wait, _, ok := t.owes(w, now)
+		if full := int64(now) + wait; ok && full < at {
 			best, at, found = w, full, true
 		}
 	}
@@ -257,7 +321,7 @@ func (t *Table) evictNear(g *group, now clock.Time) bool {
 	for range 8 {
 		var best place
 		least := int64(math.MaxInt64)
-		for d := g.home; d < g.home+t.window; d++ {
+		for d := g.home; d < g.home+window; d++ {
 			w, ok := t.candidate(g.at(d))
 			if !ok {
 				if w.m.state() == free {
@@ -265,12 +329,12 @@ func (t *Table) evictNear(g *group, now clock.Time) bool {
 				}
 				continue
 			}
-			wait, at, ok := t.owes(w, now)
+			wait, _, ok := t.owes(w, now)
 			if ok && wait == 0 && t.drop(w, now) {
 				return true
 			}
-			if ok && int64(at)+wait < least {
-				best, least = w, int64(at)+wait
+			if ok && wait < least {
+				best, least = w, wait
 			}
 		}
 		if best.s == nil {

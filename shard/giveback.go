@@ -44,6 +44,9 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 	for {
 		var most int64
 		for _, k := range rest {
+			if !plan.Had(k, r.Gen) {
+				continue // nothing was taken from it
+			}
 			var ns int64
 			_, units[k], ns = may(k, begun-r.Done)
 			most = max(most, ns)

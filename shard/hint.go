@@ -7,7 +7,8 @@ import (
 	"github.com/tickgate/tickgate/clock"
 )
 
-// A hint is a time before which no unpinned key of a block of slots is full. It
+// A hint is a time before which no unpinned key of a block of slots is full, on
+// the axis of the callers that evict, from whose time the waits are counted. It
 // lets an evictor pass over the blocks in which everybody owes, so that a
 // full key is found wherever it is, without looking at every slot each time.
 //
@@ -45,4 +46,11 @@ func (t *Table) worthScanning(block uint32, now clock.Time) bool {
 // block returns the first slot of a block and the one after its last.
 func (t *Table) block(b uint32) (from, to uint32) {
 	return b * blockSlots, min((b+1)*blockSlots, t.slots)
+}
+
+// forgetHints makes every block worth scanning.
+func (t *Table) forgetHints() {
+	for b := range t.hints {
+		t.hints[b].Store(unknown)
+	}
 }

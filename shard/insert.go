@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"runtime"
+
 	"github.com/tickgate/tickgate/bucket"
 	"github.com/tickgate/tickgate/clock"
 )
@@ -24,13 +26,38 @@ func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (p
 	var own place
 	var at clock.Time
 	var used int64
-	for {
+	for wait := 0; ; {
 		h := t.help(&g, loadHeader(g.header))
 		if w, ok := t.search(&g, h, k); ok {
 			if own.s != nil {
 				t.abandon(own)
 			}
 			return w, moved
+		}
+		switch t.room(now) {
+		case noRoom:
+			if own.s != nil {
+				t.abandon(own)
+			}
+			t.stats.missed.Add(1)
+			return place{}, Full
+		case promised:
+			// The last room is taken by an insert that is under way, perhaps of this
+			// very key: look again before a key is refused, or dropped, for nothing.
+			if wait++; wait < patience {
+				if wait > spins {
+					runtime.Gosched()
+				}
+				continue
+			}
+			if !t.reject && t.evict(now) {
+				continue
+			}
+			if own.s != nil {
+				t.abandon(own)
+			}
+			t.stats.missed.Add(1)
+			return place{}, Full
 		}
 		claimed := own.s != nil
 		if !claimed {
@@ -53,21 +80,42 @@ func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (p
 				return place{}, moved // the capacity fell below n just now
 			}
 		}
+		// Room is reserved for the swap alone, so that inserters of one key do not
+		// hold room twice.
+		if !t.reserve() {
+			continue
+		}
 		if swapHeader(g.header, h, h.announce(t.distance(&g, own.i), own.m)) {
 			break
 		}
+		t.unreserve()
 	}
+	t.published.Add(1)
 	t.help(&g, loadHeader(g.header))
-	if r != nil {
-		r.Late = int64(at - now)
+	if late := at - now; late < 0 || late >= stepBack {
+		// The clock was set back since the floor was raised (touch).
+		c := t.cold(own.i)
+		c.shift.Store(int64(late))
+		c.shiftInc.Store(own.m.inc() + 1)
+	} else if r != nil {
+		r.Late = int64(late)
 	}
 	if n > 0 {
 		t.stats.missed.Add(1)
 	}
 	own.m = own.m.with(live)
-	t.mayBeFull(own.i, at+clock.Time(used))
+	t.notice(now)
+	t.mayBeFull(own.i, now+clock.Time(used))
 	return own, Allowed
 }
+
+// patience is how often an insert looks again for the room that another insert has
+// reserved and not used yet. Between the two lies one swap, so it is a matter of
+// nanoseconds unless the other was descheduled in the middle of it.
+const (
+	patience = 1024
+	spins    = 8 // before others are let run
+)
 
 // open writes the words of a new key, with n tokens taken from each limit, and
 // explains that in r unless it is nil. It returns how long until all of them are
@@ -104,13 +152,10 @@ func (t *Table) open(w place, p *Policy, now clock.Time, n int64, r *Result) (us
 }
 
 // claim makes a free slot within the window of g's home the caller's own,
-// evicting for room if the table is full, or the window.
+// evicting if the window is full.
 func (t *Table) claim(g *group, now clock.Time) (place, bool) {
-	if !t.room(now) {
-		return place{}, false
-	}
 	for {
-		for d := g.home; d < g.home+t.window; d++ {
+		for d := g.home; d < g.home+window; d++ {
 			i := g.at(d)
 			s := t.slot(i)
 			if m := s.load(); m.state() == free && s.swap(m, m.with(private)) {
@@ -118,7 +163,6 @@ func (t *Table) claim(g *group, now clock.Time) (place, bool) {
 			}
 		}
 		if !t.evictNear(g, now) {
-			t.keys.Add(-1)
 			return place{}, false
 		}
 	}
@@ -127,7 +171,6 @@ func (t *Table) claim(g *group, now clock.Time) (place, bool) {
 // abandon frees a slot that its owner did not publish.
 func (t *Table) abandon(own place) {
 	own.s.swap(own.m, own.m.emptied())
-	t.keys.Add(-1)
 }
 
 // distance is how far slot i is from g's first.

@@ -28,6 +28,10 @@ const (
 	pinOne  = meta(1) << 2
 	pinMask = meta(1<<14-1) << 2
 
+	// handlePins leaves one pin for a change of the policy, which pins every key
+	// while it converts it.
+	handlePins = pinMask - pinOne
+
 	roundOne  = meta(1) << 16
 	roundMask = meta(1<<20-1) << 16
 

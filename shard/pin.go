@@ -28,7 +28,7 @@ func (t *Table) Pin(p *Policy, k *Key, now clock.Time) (Pin, Verdict) {
 				return Pin{}, v
 			}
 		}
-		switch ok, full := w.pin(); {
+		switch ok, full := w.pin(handlePins); {
 		case ok:
 			return Pin{t, p, w}, Allowed
 		case full:
@@ -37,15 +37,15 @@ func (t *Table) Pin(p *Policy, k *Key, now clock.Time) (Pin, Verdict) {
 	}
 }
 
-// pin adds a pin, and reopens the slot if it was closing. It reports false when
-// the slot lost its key, or has no pin left to give.
-func (w *place) pin() (ok, full bool) {
+// pin adds a pin if there are fewer than most, and reopens the slot if it was
+// closing. It reports false when the slot lost its key, or has most pins.
+func (w *place) pin(most meta) (ok, full bool) {
 	for {
 		m := w.s.load()
 		switch {
 		case !m.same(w.m) || !m.visible():
 			return false, false
-		case m&pinMask == pinMask:
+		case m&pinMask >= most:
 			return false, true
 		case w.s.swap(m, (m + pinOne).with(live)):
 			return true, false

@@ -37,21 +37,18 @@ type countLine struct {
 const maxLines = 32
 
 // AddPolicy makes a policy with its first plan. It is not for concurrent use
-// with itself. It reports false when the table has MaxPolicies.
-func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) (*Policy, bool) {
+// with itself. The caller sees to it that there are never more than MaxPolicies.
+func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) *Policy {
 	old := *t.policies.Load()
-	if len(old) == MaxPolicies {
-		return nil, false
-	}
 	p := &Policy{
 		index: uint16(len(old)),
 		salt:  xxhash.Sum64String(endpoint),
 		lines: make([]countLine, min(maxLines, 1<<bits.Len(uint(4*runtime.GOMAXPROCS(0)-1)))),
 	}
 	p.plan.Store(plan)
-	next := append(old[:len(old):len(old)], p)
+	next := append(old, p) // readers of old do not look beyond its length
 	t.policies.Store(&next)
-	return p, true
+	return p
 }
 
 // Plan returns the limits in force.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/internal/invariants"
 )
 
 const (
@@ -66,6 +67,9 @@ func (s *slot) swap(from, to meta) bool {
 // slot returns slot i. i is below t.slots: it comes from the table's own
 // arithmetic, never from a caller.
 func (t *Table) slot(i uint32) *slot {
+	if invariants.Enabled && i >= t.slots {
+		panic("shard: slot outside the table")
+	}
 	return (*slot)(unsafe.Add(t.hot, uintptr(i)*slotSize))
 }
 

@@ -23,9 +23,8 @@ const (
 	// deviations from full.
 	minShard = 512
 
-	// window is how many slots from its home position on a key may lie in, at
-	// most. A table of one small shard has a smaller one, which ends before the
-	// group of the home begins again.
+	// window is how many slots from its home position on a key may lie in. It is
+	// less than a shard, so it ends before the group of the home begins again.
 	window = 256
 
 	// MaxKeys is the most keys that a table can be made for.
@@ -43,7 +42,6 @@ type Table struct {
 	slots      uint32 // in the table
 	shardSlots uint32 // in a shard, a multiple of groupSlots
 	shardShift uint8  // what to shift a hash by to get its shard
-	window     uint32
 	maxKeys    int64
 	reject     bool // when full, reject new keys rather than evict
 	pages      Pages
@@ -52,10 +50,11 @@ type Table struct {
 
 	_ pad.Line
 	// Written by inserts and evictions only.
-	keys  atomic.Int64 // slots that are not free
-	sweep sweep
-	stats tableStats
-	_     pad.Line
+	keys      atomic.Int64 // keys, and reservations for inserts about to publish
+	published atomic.Int64 // keys
+	sweep     sweep
+	stats     tableStats
+	_         pad.Line
 
 	mem *memory // keeps the pages for as long as the table is reachable
 }
@@ -77,10 +76,9 @@ func New(o Options) (*Table, error) {
 		shards /= 2
 	}
 	n := (want/shards + groupSlots) &^ (groupSlots - 1)
-	t.shardSlots = uint32(max(n, 2*groupSlots))
+	t.shardSlots = uint32(max(n, minShard)) // inserts that are under way need room too
 	t.shardShift = uint8(64 - bits.Len64(shards-1))
 	t.slots = t.shardSlots * uint32(shards)
-	t.window = min(window, t.shardSlots-groupSlots)
 
 	mem, err := reserve(uintptr(t.slots))
 	if err != nil {
@@ -93,6 +91,8 @@ func New(o Options) (*Table, error) {
 	for i := range t.hints {
 		t.hints[i].Store(noKeys)
 	}
+	t.sweep.last.Store(math.MinInt64)
+	t.sweep.newest.Store(math.MinInt64)
 	t.floors = make([]atomic.Int64, shards)
 	for i := range t.floors {
 		t.floors[i].Store(math.MinInt64)
@@ -140,7 +140,7 @@ func (g *group) at(d uint32) uint32 {
 }
 
 // Len returns the number of keys in the table.
-func (t *Table) Len() int { return int(t.keys.Load()) }
+func (t *Table) Len() int { return int(max(t.published.Load(), 0)) }
 
 // Cap returns the most keys that the table may hold.
 func (t *Table) Cap() int { return int(t.maxKeys) }

@@ -42,6 +42,7 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 				continue
 			}
 			if s.seen.CompareAndSwap(int64(seen), int64(now)) {
+				t.notice(now)
 				return now, 0
 			}
 			continue

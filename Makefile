@@ -1,0 +1,87 @@
+# make run   replays the bundled order flow through a gate and prints what it admitted
+# make test  runs every check there is, in every module; installs what it needs
+# make help  lists the rest
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Nested modules come after the ones they build on.
+MODULES   := . cmd/tickgate bench proof
+PLATFORMS := linux/arm64 linux/386 windows/amd64 darwin/arm64 js/wasm
+
+FUZZTIME  ?= 3s     # for each target; 30s by make fuzz
+BENCHTIME ?= 200ms
+COUNT     ?= 6
+RACE      := $(shell go env CGO_ENABLED)
+
+# Every module must build by itself, from its replace directives.
+export GOWORK := off
+export GOFLAGS := -buildvcs=false
+
+.PHONY: help run test check build cross vet fmt unit race tags fuzz-short fuzz bench memory model doctor clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+run: ## replay the bundled order flow under the shipped trading policy
+	@cd cmd/tickgate && go run . replay --policies testdata/trading.json testdata/itch-orders.csv
+
+doctor: ## what this machine is like for a rate limiter
+	@cd cmd/tickgate && go run . doctor
+
+test: check unit race tags fuzz-short cross model ## everything; what CI runs
+	@echo "all checks passed"
+
+check: fmt vet build ## formatting, vet and builds of every module, without a download
+
+fmt:
+	@out=$$(gofmt -l $(MODULES)); if [ -n "$$out" ]; then echo "not formatted (run gofmt -w):"; echo "$$out"; exit 1; fi
+
+vet:
+	@for m in $(MODULES); do echo "vet $$m"; (cd $$m && go vet ./... && go mod verify >/dev/null && go mod tidy -diff); done
+
+build:
+	@for m in $(MODULES); do echo "build $$m"; (cd $$m && go build ./...); done
+
+unit: ## tests of every module
+	@for m in $(MODULES); do echo "test $$m"; (cd $$m && go test -timeout 10m ./...); done
+
+race: ## tests of the concurrent packages under the race detector
+	@if [ "$(RACE)" = 1 ]; then \
+		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
+	else echo "skipped: race tests (no cgo: install gcc)"; fi
+
+tags: ## tests without assembly, and with invariants checked
+	@go test -short -tags purego ./...
+	@go test -short -tags invariants ./...
+
+cross: ## build and vet for the other platforms
+	@for p in $(PLATFORMS); do echo "cross $$p"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go vet ./... && \
+		(cd cmd/tickgate && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go build -o /dev/null .); done
+	@echo "run linux/386"; GOARCH=386 CGO_ENABLED=0 go test -short ./bucket ./shard ./policy ./clock
+
+fuzz-short: ## every fuzz target for FUZZTIME
+	@for m in $(MODULES); do (cd $$m && for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -rn1 dirname | sort -u); do \
+		[ "$$m" = . ] && [[ $$d =~ ^\./(cmd|bench|proof)(/|$$) ]] && continue; \
+		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
+			echo "fuzz $$m $$d $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d; done; done); done
+
+fuzz: ## every fuzz target for 30 s
+	@$(MAKE) fuzz-short FUZZTIME=30s
+
+bench: ## measure everything beside the floor and the peers, print one table (about 6 minutes; leave the machine alone)
+	@cd bench && for i in $$(seq $(COUNT)); do go test -run '^$$' -bench . -benchtime=$(BENCHTIME) -timeout 20m; done | go run ./cmd/table -v
+
+memory: ## bytes for a key and garbage collection with a million keys, each library in its own process
+	@cd bench && go run ./cmd/memory -lib all
+
+model: ## check the models of the protocol with spin
+	@if ! command -v spin >/dev/null && command -v apt-get >/dev/null && [ $$(id -u) = 0 ]; then \
+		echo "installing spin"; (apt-get install -y spin || { apt-get update && apt-get install -y spin; }) >/dev/null 2>&1 || true; fi
+	@if command -v spin >/dev/null; then cd proof && go run ./cmd/model; \
+	else echo "skipped: the models (spin is not installed; on Debian: apt-get install spin)"; fi
+
+clean: ## remove what the targets above leave behind
+	@rm -rf bin; go clean -testcache -fuzzcache

@@ -1,0 +1,84 @@
+package bucket
+
+import (
+	"time"
+
+	"github.com/tickgate/tickgate/clock"
+)
+
+// stepBack is how far behind a caller must be to be taken for a clock that was
+// set back.
+const stepBack = clock.Time(10 * time.Second)
+
+// slot drives a word as a table does, for one caller at a time: it keeps the
+// newest time of a key, serves late callers at it, and re-bases the word.
+type slot struct {
+	plan  *Plan
+	w     uint64
+	o     Origin
+	seen  clock.Time
+	shift clock.Time
+	back  bool // shift means something
+
+	// Given back so far, ns, as a table counts it.
+	given int64
+}
+
+func newSlot(l Limit, o Origin, at clock.Time) *slot {
+	p := (*Plan)(nil).Next([]Named{{"", l}}, "", at)
+	return &slot{plan: p, w: p.Limits[0].Full(o, at), o: o, seen: at}
+}
+
+func (s *slot) limit() *Limit { return &s.plan.Limits[0] }
+
+// touch returns the time to serve a caller at, and by how much it is late.
+func (s *slot) touch(now clock.Time) (at clock.Time, late int64) {
+	if now >= s.seen {
+		s.move(now)
+		return now, 0
+	}
+	behind := s.seen - now
+	if behind >= 0 && behind < stepBack {
+		return s.seen, int64(behind)
+	}
+	if s.back {
+		switch d := now + s.shift - s.seen; {
+		case d <= 0 && d > -stepBack:
+			return s.seen, -int64(d)
+		case d > 0 && d < stepBack:
+			s.move(s.seen + d)
+			return s.seen, 0
+		}
+	}
+	s.shift, s.back = behind, true
+	return s.seen, 0
+}
+
+// move moves the newest time on. The word is re-based when it enters another
+// stretch of MaxIdle (2^54), not only after an idle time of that length: a key that is
+// looked at often and never taken from gets out of range as well.
+func (s *slot) move(now clock.Time) {
+	if now>>54 != s.seen>>54 {
+		s.w = s.limit().Rebase(s.w, s.o, s.seen, now)
+	}
+	s.seen = now
+}
+
+// take takes n tokens, n ≤ capacity.
+func (s *slot) take(now clock.Time, n int64) (at clock.Time, ok bool) {
+	at, _ = s.touch(now)
+	next, ok := s.limit().Take(s.w, s.o, at, n)
+	if ok && n > 0 {
+		s.w = next
+	}
+	return at, ok
+}
+
+// apply puts l into force at at, or at the newest time if that is later.
+func (s *slot) apply(l Limit, at clock.Time) {
+	if at > s.seen {
+		s.move(at)
+	}
+	s.plan = s.plan.Next([]Named{{"", l}}, "", s.seen)
+	s.w = s.plan.Current(0, s.w, s.o, s.seen)
+}
