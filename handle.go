@@ -1,6 +1,7 @@
 package tickgate
 
 import (
+	"runtime"
 	"sync/atomic"
 
 	"github.com/tickgate/tickgate/clock"
@@ -57,7 +58,9 @@ func (h Handle) AllowAt(now clock.Time, n int64) bool {
 		return h.TakeAt(now, n).Allowed
 	}
 	p := h.h.pin.Policy()
-	if h.h.pin.Allow(now, n) == shard.Allowed {
+	v := h.h.pin.Allow(now, n)
+	runtime.KeepAlive(h.h)
+	if v == shard.Allowed {
 		p.CountAllowed()
 		return true
 	}
@@ -93,6 +96,7 @@ func (h Handle) takeAt(d *Decision, now clock.Time, n int64) {
 	}
 	var r shard.Result
 	v := h.h.pin.Take(now, n, &r)
+	runtime.KeepAlive(h.h)
 	if n > 0 {
 		count(h.h.pin.Policy(), v)
 	}
@@ -111,6 +115,7 @@ func (h Handle) Refund(d Decision) {
 		Charged: d.receipt.charged, N: d.receipt.n,
 		Slot: d.receipt.slot, First: d.receipt.first, Gen: d.receipt.gen,
 	}, h.h.g.clock)
+	runtime.KeepAlive(h.h)
 }
 
 // Charge takes n tokens after the fact, whatever is left: the key may come to owe
@@ -119,6 +124,7 @@ func (h Handle) Refund(d Decision) {
 func (h Handle) Charge(n int64) {
 	if h.valid() && h.counts(n) {
 		h.h.pin.Charge(h.h.g.now(), n)
+		runtime.KeepAlive(h.h)
 	}
 }
 
@@ -127,6 +133,7 @@ func (h Handle) Charge(n int64) {
 func (h Handle) Credit(n int64) {
 	if h.valid() && h.counts(n) {
 		h.h.pin.Credit(h.h.g.now(), n)
+		runtime.KeepAlive(h.h)
 	}
 }
 
@@ -135,6 +142,7 @@ func (h Handle) Credit(n int64) {
 func (h Handle) Release() {
 	if h.h != nil && h.h.released.CompareAndSwap(false, true) {
 		h.h.pin.Release()
+		runtime.KeepAlive(h.h)
 	}
 }
 

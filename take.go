@@ -1,6 +1,8 @@
 package tickgate
 
 import (
+	"runtime"
+
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/shard"
 )
@@ -15,17 +17,35 @@ func (g *Gate) Allow(apikey, endpoint string) bool {
 func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
 	r := g.routes.Load()
 	p, named := r.find(endpoint)
-	if !named || n <= 0 || badName(apikey) {
+	switch {
+	case p == nil || n <= 0 || badName(apikey) || badName(endpoint):
 		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
+	case !named:
+		return g.allowOther(p, apikey, endpoint, n)
 	}
 	var k shard.Key
 	p.Named(&k, apikey)
 	return g.allow(p, &k, g.now(), n)
 }
 
-// allow decides and counts.
+// allowOther decides for an endpoint that no policy names. Most pairs of names are
+// short, and clearing room for the longest ones would cost as much as deciding.
+func (g *Gate) allowOther(p *shard.Policy, apikey, endpoint string, n int64) bool {
+	var buf [96]byte
+	if len(apikey)+len(endpoint) > len(buf) {
+		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
+	}
+	var k shard.Key
+	p.Unnamed(&k, apikey, endpoint, buf[:])
+	return g.allow(p, &k, g.now(), n)
+}
+
+// allow decides and counts. The gate is kept alive while it does: the table's
+// memory, which the collector does not see, goes with it.
 func (g *Gate) allow(p *shard.Policy, k *shard.Key, now clock.Time, n int64) bool {
-	if g.table.Allow(p, k, now, n) == shard.Allowed {
+	v := g.table.Allow(p, k, now, n)
+	runtime.KeepAlive(g)
+	if v == shard.Allowed {
 		p.CountAllowed()
 		return true
 	}
@@ -82,6 +102,7 @@ func (g *Gate) takeOther(d *Decision, p *shard.Policy, now clock.Time, apikey, e
 func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, n int64) {
 	var r shard.Result
 	v := g.table.Take(p, k, now, n, &r)
+	runtime.KeepAlive(g)
 	if n > 0 {
 		count(p, v)
 	}

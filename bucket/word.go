@@ -101,6 +101,9 @@ func (l *Limit) Rebase(w uint64, o Origin, seen, now clock.Time) uint64 {
 
 // ceilDiv is ceil(a/b) for a ≥ 0.
 func ceilDiv(a int64, b uint64) int64 {
+	if a == 0 {
+		return 0 // the usual case, without a division
+	}
 	q := uint64(a) / b
 	if q*b != uint64(a) {
 		q++

@@ -70,20 +70,22 @@ func (t *Table) reserve() bool {
 func (t *Table) evict(now clock.Time) bool {
 	sw := &t.sweep
 	now = t.evictTime(now)
-	if sw.quota.Load() <= 0 {
-		t.round(now)
+	for tries := 0; tries < 2; tries++ {
+		if sw.quota.Load() <= 0 || tries > 0 {
+			t.round(now)
+		}
+		cutoff := sw.cutoff.Load()
+		if cutoff == noneFull {
+			break
+		}
+		want := int(min(max(sw.quota.Load(), 1), batch))
+		if freed := t.sweepBlocks(now, cutoff, want, maxBlocks); freed > 0 {
+			sw.quota.Add(-int64(freed))
+			return true
+		}
 	}
-	want := int(min(max(sw.quota.Load(), 1), batch))
-	freed := t.sweepBlocks(now, sw.cutoff.Load(), want, maxBlocks)
-	if freed == 0 {
-		t.round(now)
-		freed = t.sweepBlocks(now, sw.cutoff.Load(), 1, maxBlocks)
-	}
-	if freed == 0 {
-		freed = t.sweepBlocks(now, math.MaxInt64, 1, len(t.hints))
-	}
-	sw.quota.Add(-int64(freed))
-	return freed > 0 || t.force(now)
+	sw.quota.Add(-1)
+	return t.sweepBlocks(now, math.MaxInt64, 1, len(t.hints)) > 0 || t.force(now)
 }
 
 // evictTime is the time to evict at: that of the last eviction for a caller who is
@@ -142,12 +144,19 @@ func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (fr
 		if !ok {
 			continue
 		}
+		if freed == want || w.s.seen.Load() > cutoff {
+			earliest = unknown // not looked at
+			continue
+		}
 		wait, _, ok := t.owes(w, now)
 		if !ok {
 			continue
 		}
-		if wait == 0 && freed < want && w.s.seen.Load() <= cutoff && t.drop(w, now) {
-			freed++
+		if wait == 0 && t.drop(w, now) {
+			if freed++; freed == want && cutoff < math.MaxInt64 {
+				earliest = unknown
+				break
+			}
 			continue
 		}
 		earliest = min(earliest, int64(now)+wait)

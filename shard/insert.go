@@ -7,15 +7,16 @@ import (
 	"github.com/tickgate/tickgate/clock"
 )
 
-// insert brings k into the table with n tokens already taken. It returns moved
-// when it finds that k is there: the caller looks it up again.
+// insert brings k into the table with n tokens already taken. h is the header
+// under which k was not found. It returns moved when it finds that k is there: the
+// caller looks it up again.
 //
 // The key is written to a slot of the inserter's own first. It becomes visible
 // through the header of its home group: the swap of the header succeeds only if
 // no other key of the group was published since the group was searched, so of
 // two inserts of one key the second fails, searches again and finds it. That
 // swap is where the insert, and the take with it, linearizes.
-func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (place, Verdict) {
+func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *Result) (place, Verdict) {
 	// A request that can never pass, or always does, brings no key into the table.
 	if plan := p.plan.Load(); n > 0 {
 		if v := unheld(plan, now, n, r); v != Allowed || len(plan.Active) == 0 {
@@ -26,16 +27,24 @@ func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (p
 	var own place
 	var at clock.Time
 	var used int64
-	for wait := 0; ; {
-		h := t.help(&g, loadHeader(g.header))
-		if w, ok := t.search(&g, h, k); ok {
-			if own.s != nil {
-				t.abandon(own)
+	for wait, searched := 0, h.pending() == 0; ; searched = false {
+		if !searched {
+			h = t.help(&g, loadHeader(g.header))
+			if w, ok := t.search(&g, h, k); ok {
+				if own.s != nil {
+					t.abandon(own)
+				}
+				return w, moved
 			}
-			return w, moved
+		}
+		if searched && t.keys.Load() >= t.maxKeys {
+			continue // look again before anything is evicted
 		}
 		switch t.room(now) {
 		case noRoom:
+			if loadHeader(g.header) != h {
+				continue // the room may have gone to this very key
+			}
 			if own.s != nil {
 				t.abandon(own)
 			}
@@ -113,7 +122,7 @@ func (t *Table) insert(p *Policy, k *Key, now clock.Time, n int64, r *Result) (p
 // reserved and not used yet. Between the two lies one swap, so it is a matter of
 // nanoseconds unless the other was descheduled in the middle of it.
 const (
-	patience = 1024
+	patience = 1 << 14
 	spins    = 8 // before others are let run
 )
 

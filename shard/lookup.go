@@ -9,17 +9,20 @@ type place struct {
 
 // find looks k up. What it finds counts only while the slot has the incarnation
 // of the returned meta: meta is loaded before the key is compared, and whoever
-// acts on the place looks at meta again afterwards.
-func (t *Table) find(k *Key) (place, bool) {
+// acts on the place looks at meta again afterwards. Where it finds nothing, it
+// returns the header under which it searched in vain.
+func (t *Table) find(k *Key) (place, header, bool) {
 	base, off := t.home(k.hash)
 	i := base + off
 	s := t.slot(i)
 	m := s.load()
 	if m.visible() && t.is(i, s, k) {
-		return place{i, s, m}, true
+		return place{i, s, m}, 0, true
 	}
 	g := t.group(k.hash)
-	return t.search(&g, loadHeader(g.header), k)
+	h := loadHeader(g.header)
+	w, ok := t.search(&g, h, k)
+	return w, h, ok
 }
 
 // findPending is find for those who would answer that a key is not there: one

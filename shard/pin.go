@@ -17,10 +17,10 @@ type Pin struct {
 // or Full when there is no room or the key has as many pins as it can.
 func (t *Table) Pin(p *Policy, k *Key, now clock.Time) (Pin, Verdict) {
 	for {
-		w, ok := t.find(k)
+		w, h, ok := t.find(k)
 		if !ok {
 			var v Verdict
-			switch w, v = t.insert(p, k, now, 0, nil); v {
+			switch w, v = t.insert(p, k, h, now, 0, nil); v {
 			case moved:
 				continue
 			case Allowed:

@@ -12,6 +12,9 @@ const (
 	// A tenth of 250 keys is a quantile good to about two percentage points.
 	exactSlots  = 4096
 	sampleSlots = 512
+
+	// noneFull is the cutoff where no key is full.
+	noneFull = math.MinInt64
 )
 
 // round begins a new round: a quota of a tenth of the table, and the access time
@@ -75,7 +78,7 @@ func (o *oldest) add(at int64) {
 // youngest returns the youngest of the kept times.
 func (o *oldest) youngest() int64 {
 	if o.n == 0 {
-		return math.MinInt64
+		return noneFull
 	}
 	return o.times[0]
 }

@@ -53,7 +53,7 @@ func (r *Result) Explained() bool {
 // Allow takes n tokens for k at now and reports whether they were there.
 func (t *Table) Allow(p *Policy, k *Key, now clock.Time, n int64) Verdict {
 	for {
-		w, ok := t.find(k)
+		w, h, ok := t.find(k)
 		var v Verdict
 		if ok {
 			v, _, _, _, _ = t.takeOne(w, p, now, n)
@@ -62,7 +62,7 @@ func (t *Table) Allow(p *Policy, k *Key, now clock.Time, n int64) Verdict {
 				v = t.takeAll(w, p, now, n, &r)
 			}
 		} else {
-			w, v = t.insert(p, k, now, n, nil)
+			w, v = t.insert(p, k, h, now, n, nil)
 		}
 		if v != moved {
 			return v
@@ -74,7 +74,7 @@ func (t *Table) Allow(p *Policy, k *Key, now clock.Time, n int64) Verdict {
 // nothing, and an unknown key is answered for as a full one.
 func (t *Table) Take(p *Policy, k *Key, now clock.Time, n int64, r *Result) Verdict {
 	for {
-		w, ok := t.find(k)
+		w, h, ok := t.find(k)
 		if !ok && n == 0 {
 			w, ok = t.findPending(k)
 		}
@@ -85,7 +85,7 @@ func (t *Table) Take(p *Policy, k *Key, now clock.Time, n int64, r *Result) Verd
 		case n == 0:
 			return unheld(p.plan.Load(), now, 0, r)
 		default:
-			_, v = t.insert(p, k, now, n, r)
+			_, v = t.insert(p, k, h, now, n, r)
 		}
 		if v != moved {
 			return v
