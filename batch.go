@@ -40,7 +40,7 @@ func (g *Gate) takeChunk(now clock.Time, reqs []Request, out []Decision) {
 		p, named := r.find(q.Endpoint)
 		if named && q.N >= 0 && !badName(q.APIKey) {
 			policies[i] = p
-			p.Named(&keys[i], q.APIKey)
+			keys[i] = p.Named(q.APIKey)
 		}
 	}
 	for i := range reqs {

@@ -2,7 +2,6 @@ package tickgate
 
 import (
 	"github.com/tickgate/tickgate/clock"
-	"github.com/tickgate/tickgate/shard"
 )
 
 // Endpoint is an endpoint of a gate, resolved once. It is a small value to copy,
@@ -28,10 +27,7 @@ func (e Endpoint) AllowN(apikey string, n int64) bool {
 	if e.to == nil || n <= 0 || badName(apikey) || e.g.routes.Load() != e.at {
 		return e.moved(apikey, n)
 	}
-	p := e.to.policy
-	var k shard.Key
-	p.Named(&k, apikey)
-	return e.g.allow(p, &k, e.g.now(), n)
+	return e.g.allowNamed(e.to.policy, apikey, n)
 }
 
 // moved decides by name: the endpoint has no policy of its own, or the policies

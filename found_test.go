@@ -11,27 +11,7 @@ import (
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
-	"github.com/tickgate/tickgate/policy"
 )
-
-// gateOf makes a gate with one endpoint "order.new" under the given limits.
-func gateOf(t testing.TB, cfg tickgate.Config, limits ...string) (*tickgate.Gate, *clock.Manual) {
-	c := clock.NewManual(clock.Time(time.Hour))
-	cfg.Clock, cfg.Policies = c, setOf(t, limits...)
-	g, err := tickgate.New(cfg)
-	require.NoError(t, err)
-	return g, c
-}
-
-func setOf(t testing.TB, limits ...string) policy.Set {
-	p := policy.Policy{Endpoint: "order.new"}
-	for _, s := range limits {
-		l, err := policy.ParseLimit(s)
-		require.NoError(t, err)
-		p.Limits = append(p.Limits, l)
-	}
-	return policy.Set{p}
-}
 
 // A limit that came into force after a take was never charged by it, so the
 // refund must not give tokens back there.

@@ -33,7 +33,7 @@ func New(cfg Config) (*Gate, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	table, err := shard.New(shard.Options{MaxKeys: cfg.MaxKeys, Reject: cfg.OnFull == RejectNew})
+	table, err := shard.New(shard.Options{MaxKeys: cfg.MaxKeys, Reject: cfg.OnFull == RejectNew, Clock: cfg.Clock})
 	if err != nil {
 		return nil, err
 	}

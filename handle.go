@@ -32,9 +32,9 @@ func (g *Gate) Handle(apikey, endpoint string) (Handle, error) {
 	}
 	var k shard.Key
 	if named {
-		p.Named(&k, apikey)
+		k = p.Named(apikey)
 	} else {
-		p.Unnamed(&k, apikey, endpoint, make([]byte, 0, 2*maxName))
+		k = p.Unnamed(apikey, endpoint, make([]byte, 0, 2*maxName))
 	}
 	pin, v := g.table.Pin(p, &k, g.now())
 	if v != shard.Allowed {

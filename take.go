@@ -23,9 +23,23 @@ func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
 	case !named:
 		return g.allowOther(p, apikey, endpoint, n)
 	}
-	var k shard.Key
-	p.Named(&k, apikey)
-	return g.allow(p, &k, g.now(), n)
+	return g.allowNamed(p, apikey, n)
+}
+
+// allowNamed decides for an endpoint that a policy names, and counts.
+func (g *Gate) allowNamed(p *shard.Policy, apikey string, n int64) bool {
+	if g.tsc == nil {
+		k := p.Named(apikey)
+		return g.allow(p, &k, g.clock.Now(), n)
+	}
+	v := g.table.AllowNamed(p, apikey, g.tsc, n)
+	runtime.KeepAlive(g)
+	if v == shard.Allowed {
+		p.CountAllowed()
+		return true
+	}
+	p.CountDenied()
+	return false
 }
 
 // allowOther decides for an endpoint that no policy names. Most pairs of names are
@@ -35,8 +49,7 @@ func (g *Gate) allowOther(p *shard.Policy, apikey, endpoint string, n int64) boo
 	if len(apikey)+len(endpoint) > len(buf) {
 		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
 	}
-	var k shard.Key
-	p.Unnamed(&k, apikey, endpoint, buf[:])
+	k := p.Unnamed(apikey, endpoint, buf[:])
 	return g.allow(p, &k, g.now(), n)
 }
 
@@ -79,8 +92,7 @@ func (g *Gate) takeAt(d *Decision, now clock.Time, apikey, endpoint string, n in
 		g.stray.Inc()
 		d.refuse(NoPolicy)
 	case named:
-		var k shard.Key
-		p.Named(&k, apikey)
+		k := p.Named(apikey)
 		g.take(d, p, &k, now, n)
 	default:
 		g.takeOther(d, p, now, apikey, endpoint, n)
@@ -93,8 +105,7 @@ func (g *Gate) takeAt(d *Decision, now clock.Time, apikey, endpoint string, n in
 //go:noinline
 func (g *Gate) takeOther(d *Decision, p *shard.Policy, now clock.Time, apikey, endpoint string, n int64) {
 	var buf [2 * maxName]byte
-	var k shard.Key
-	p.Unnamed(&k, apikey, endpoint, buf[:])
+	k := p.Unnamed(apikey, endpoint, buf[:])
 	g.take(d, p, &k, now, n)
 }
 

@@ -75,7 +75,7 @@ func TestCredit(t *testing.T) {
 			require.Zero(t, given)
 		}
 		// A bucket that has long been full gets nothing.
-		later := start + MaxIdle
+		later := start + maxIdle
 		back, given = l.Credit(l.Full(o, start), o, later, math.MaxInt64)
 		require.Equal(t, l.Full(o, start), back)
 		require.Zero(t, given)

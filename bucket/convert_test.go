@@ -40,7 +40,7 @@ func TestRateChange(t *testing.T) {
 	require.Equal(t, 4*second+second/2, slow.Used(w, o, at+1000))
 
 	// A bucket that is full, or has long been, stays full.
-	for _, later := range []clock.Time{0, 1, MaxIdle} {
+	for _, later := range []clock.Time{0, 1, maxIdle} {
 		w := fast.Convert(&slow, slow.Full(o, at), o, at+later)
 		require.Zero(t, fast.Used(w, o, at+later))
 		require.Equal(t, int64(10), fast.Remaining(w, o, at+later))

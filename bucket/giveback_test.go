@@ -237,10 +237,24 @@ func TestGiveBackTable(t *testing.T) {
 	})
 }
 
+// What others gave back meanwhile leaves less to give: never below full.
+func TestLowerStopsAtFull(t *testing.T) {
+	eachRate(t, func(t *testing.T, l *Limit, o Origin, start clock.Time) {
+		w := mustTake(t, l, l.Full(o, start), o, start, 1)
+		units, _ := l.GiveBack(Charged{At: start}, start, 1, 0)
+		require.Equal(t, l.cost, int64(units))
+		require.Equal(t, l.Full(o, start), l.Lower(w, o, start, units))
+		require.Equal(t, l.Full(o, start), l.Lower(w, o, start, 2*units))
+		require.Equal(t, l.Full(o, start), l.Lower(l.Full(o, start), o, start, units))
+		later := start + clock.Time(year)
+		require.Equal(t, w, l.Lower(w, o, later, units), "full by time: nothing to lower")
+	})
+}
+
 // Never more than if what was given back had not been taken, over many thousand
 // histories; where nothing is rounded, exactly what the model gives.
 func TestGiveBackMintsNothing(t *testing.T) {
-	n := 40_000
+	n := 20_000
 	if testing.Short() {
 		n = 4_000
 	}

@@ -55,14 +55,14 @@ func TestTenYearsWithoutDrift(t *testing.T) {
 // A word that was full stays full as long as it is re-based in time.
 func TestIdle(t *testing.T) {
 	eachRate(t, func(t *testing.T, l *Limit, o Origin, start clock.Time) {
-		for _, idle := range []clock.Time{0, 1, MaxIdle - 1, MaxIdle} {
+		for _, idle := range []clock.Time{0, 1, maxIdle - 1, maxIdle} {
 			w := mustTake(t, l, l.Full(o, start), o, start, 1)
 			now := start + idle
 			want := max(0, l.cost-int64(min(uint64(idle), uint64(year))*l.unit))
 			require.Equal(t, ceilDiv(want, l.unit), l.Used(w, o, now), "idle %d", idle)
 			require.Equal(t, l.Used(w, o, now), l.Used(l.Rebase(w, o, start, now), o, now))
 		}
-		for _, idle := range []uint64{MaxIdle + 1, 10 * uint64(year), 1 << 62, 1<<63 + 5, 1<<64 - 1<<20} {
+		for _, idle := range []uint64{maxIdle + 1, 10 * uint64(year), 1 << 62, 1<<63 + 5, 1<<64 - 1<<20} {
 			w := mustTake(t, l, l.Full(o, start), o, start, l.Capacity())
 			now := clock.Time(uint64(start) + idle)
 			w = l.Rebase(w, o, start, now)
@@ -76,9 +76,9 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// A key that is looked at every hundred days is never idle for MaxIdle, and
+// A key that is looked at every hundred days is never idle for maxIdle, and
 // nothing writes its word. It must be re-based all the same: its slot does so
-// whenever its time enters another stretch of MaxIdle.
+// whenever its time enters another stretch of maxIdle.
 func TestLookedAtForYears(t *testing.T) {
 	for _, r := range rates {
 		l := r.limit(t)

@@ -10,14 +10,15 @@ import (
 
 const (
 	// maxAhead bounds how far, in doubled units, a word may be ahead of now:
-	// capacity and debt together. One doubled unit below 2^62, so that a take on
-	// top of it (at most a capacity, also below 2^62) cannot overflow an int64.
-	maxAhead = 1<<62 - 2
+	// capacity and debt together. It is so far below 2^62 that a take on top of it
+	// (at most a capacity, also below 2^62) cannot overflow an int64, not even for a
+	// caller who is some milliseconds late.
+	maxAhead = 1<<62 - 1<<32
 
-	// MaxIdle is the time in nanoseconds, 208 days, after which a word that
-	// nobody touched must be re-based before use: 2^54 · 2·63 < 2^61, so that a
-	// difference that far behind is still a signed number with room to spare.
-	MaxIdle = 1 << 54
+	// eraBits divides time into eras of 2^54 ns, 208 days. A word is re-based when
+	// its key's time enters another era ([SameEra]), so it is never behind now by
+	// more than two of them: 2^55 · 2·63 < 2^62.
+	eraBits = 54
 
 	// maxRefill is the longest time in nanoseconds that a bucket may need from
 	// empty to full: 365 days.
@@ -25,6 +26,10 @@ const (
 
 	parityBit = 1
 )
+
+// SameEra reports whether no word need be re-based when its key's time moves from
+// one time to the other.
+func SameEra(a, b clock.Time) bool { return a>>eraBits == b>>eraBits }
 
 // Errors of [New]. Package policy reports the same faults with more words; these
 // are the last line of defence.

@@ -145,7 +145,7 @@ func (p *pair) compare() {
 // and credit: the same decisions as the model's, to the nanosecond.
 func TestAgreesWithModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	histories := 3000
+	histories := 1500
 	if testing.Short() {
 		histories = 300
 	}

@@ -34,7 +34,7 @@ type Plan struct {
 	fresh   uint32            // bit set of the limits that prev lacks: they start full
 	changed clock.Time        // when this generation began
 	gen     uint32            // counts generations
-	born    [MaxLimits]uint32 // by index: the generation that brought the limit
+	since   [MaxLimits]uint32 // by index: the generation that brought the limit its rate
 }
 
 // Named is a limit with its name, as [Plan.Next] takes them.
@@ -55,7 +55,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		before.prev = nil // a chain of generations would never be freed
 		next.prev = &before
 		next.gen = p.gen + 1
-		next.born = p.born
+		next.since = p.since
 		parity = p.Parity() ^ parityBit
 	}
 	var taken [MaxLimits]bool
@@ -72,10 +72,13 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 			if !taken[j] {
 				k, taken[j] = j, true
 				next.fresh |= 1 << k
-				next.born[k] = next.gen
+				next.since[k] = next.gen
 			}
 		}
 		next.Limits[k] = l.Limit.WithParity(parity)
+		if p != nil && (p.Limits[k].unit != l.Limit.unit || p.Limits[k].cost != l.Limit.cost) {
+			next.since[k] = next.gen
+		}
 		next.Names[k] = l.Name
 		next.Init |= 1 << k
 	}
@@ -104,8 +107,9 @@ func (p *Plan) Parity() uint64 { return p.Limits[0].parity }
 // Gen numbers the generations of a policy: 0, 1, 2, …
 func (p *Plan) Gen() uint32 { return p.gen }
 
-// Had reports whether limit i was already in force in generation gen.
-func (p *Plan) Had(i int, gen uint32) bool { return int32(gen-p.born[i]) >= 0 }
+// Had reports whether limit i was already in force, at the same rate, in
+// generation gen: then what was charged under gen is in this plan's units.
+func (p *Plan) Had(i int, gen uint32) bool { return int32(gen-p.since[i]) >= 0 }
 
 // Current returns w as a word of this generation: w itself where the parity
 // says so, else converted from the generation before, as of the time of the
@@ -125,7 +129,7 @@ func (p *Plan) Current(i int, w uint64, o Origin, newest clock.Time) uint64 {
 		return l.Convert(nil, w, o, at)
 	}
 	prev := &p.prev.Limits[i]
-	if at-newest > MaxIdle {
+	if !SameEra(at, newest) {
 		w = prev.Rebase(w, o, newest, at) // else full for years looks like in debt
 	}
 	return l.Convert(prev, w, o, at)

@@ -38,24 +38,24 @@ func (s *slot) touch(now clock.Time) (at clock.Time, late int64) {
 		return now, 0
 	}
 	behind := s.seen - now
-	if behind >= 0 && behind < stepBack {
-		return s.seen, int64(behind)
-	}
 	if s.back {
 		switch d := now + s.shift - s.seen; {
-		case d <= 0 && d > -stepBack:
+		case d <= 0 && d > -stepBack && (-d < behind || behind < 0):
 			return s.seen, -int64(d)
-		case d > 0 && d < stepBack:
+		case d > 0 && d < stepBack && (d < behind || behind < 0):
 			s.move(s.seen + d)
 			return s.seen, 0
 		}
+	}
+	if behind >= 0 && behind < stepBack {
+		return s.seen, int64(behind)
 	}
 	s.shift, s.back = behind, true
 	return s.seen, 0
 }
 
 // move moves the newest time on. The word is re-based when it enters another
-// stretch of MaxIdle (2^54), not only after an idle time of that length: a key that is
+// stretch of 2^54 ns, not only after an idle time of that length: a key that is
 // looked at often and never taken from gets out of range as well.
 func (s *slot) move(now clock.Time) {
 	if now>>54 != s.seen>>54 {
@@ -82,3 +82,6 @@ func (s *slot) apply(l Limit, at clock.Time) {
 	s.plan = s.plan.Next([]Named{{"", l}}, "", s.seen)
 	s.w = s.plan.Current(0, s.w, s.o, s.seen)
 }
+
+// maxIdle is the length of an era: a word may be left alone that long.
+const maxIdle = 1 << eraBits

@@ -12,7 +12,7 @@ func TestFullBucket(t *testing.T) {
 	eachRate(t, func(t *testing.T, l *Limit, o Origin, start clock.Time) {
 		w := l.Full(o, start)
 		require.Equal(t, l.Parity(), Parity(w))
-		for _, later := range []clock.Time{0, 1, 1000, MaxIdle} {
+		for _, later := range []clock.Time{0, 1, 1000, maxIdle} {
 			now := start + later
 			require.True(t, l.IsFull(w, o, now))
 			require.Zero(t, l.Used(w, o, now))

@@ -51,7 +51,7 @@ func (t *tape) time(l *Limit, now clock.Time, retry int64) clock.Time {
 	case 11:
 		d = int64(t.uint(2)) * hour
 	case 12:
-		d = MaxIdle + int64(int8(t.uint(1)))
+		d = maxIdle + int64(int8(t.uint(1)))
 	case 13:
 		return clock.Time(int64(t.uint(8)) >> 1)
 	}

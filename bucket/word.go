@@ -30,7 +30,7 @@ func (l *Limit) check(w uint64, n, after int64) {
 		panic("bucket: take of a cost outside 0..capacity")
 	case Parity(w) != l.parity:
 		panic("bucket: word of another generation")
-	case after < 0 || after-n*l.cost > maxAhead:
+	case after < 0 || after-n*l.cost >= 1<<62:
 		panic("bucket: word further ahead than a word can be")
 	}
 }
@@ -89,7 +89,7 @@ func (l *Limit) Credit(w uint64, o Origin, now clock.Time, n int64) (next uint64
 }
 
 // Rebase returns the word for a slot that was last touched at seen and is
-// touched again at now, more than MaxIdle later: a bucket that has become full
+// touched again at now, in another era: a bucket that has become full
 // meanwhile is written down as full at now, so that differences stay small.
 func (l *Limit) Rebase(w uint64, o Origin, seen, now clock.Time) uint64 {
 	u := used(w, l.pos(o, seen))

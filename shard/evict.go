@@ -177,17 +177,29 @@ func (t *Table) candidate(i uint32) (place, bool) {
 // is behind finds nobody more in debt for it. It reports false when the slot
 // lost the key.
 func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok bool) {
-	at = max(now, clock.Time(w.s.seen.Load()))
 	p := t.policy(w.s.ident.Load())
 	if p == nil {
-		return 0, at, false
+		return 0, now, false
 	}
 	o := bucket.OriginOf(w.m.inc())
-	for _, k := range p.plan.Load().Active {
-		raw, plan := loadWord(t.word(w.i, k), p)
-		wait = max(wait, plan.Limits[k].Used(plan.Current(k, raw, o, at), o, at))
+	for {
+		seen := clock.Time(w.s.seen.Load())
+		at, wait = max(now, seen), 0
+		// A word that nobody touched for years must be read as rebase would leave it.
+		idle := !bucket.SameEra(at, seen)
+		for _, k := range p.plan.Load().Active {
+			raw, plan := loadWord(t.word(w.i, k), p)
+			cur := plan.Current(k, raw, o, seen)
+			if idle && cur == raw { // a word that was converted is as of the change
+				cur = plan.Limits[k].Rebase(cur, o, seen, at)
+			}
+			wait = max(wait, plan.Limits[k].Used(cur, o, at))
+		}
+		// As in rebase: the words were read before seen moved, or once more.
+		if !idle || w.s.seen.Load() == int64(seen) {
+			return wait, at, w.s.load().same(w.m)
+		}
 	}
-	return wait, at, w.s.load().same(w.m)
 }
 
 // raiseFloor notes, before a key is evicted from slot i, the time at which it was

@@ -26,9 +26,6 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 		return
 	}
 	plan, o := h.p.plan.Load(), bucket.OriginOf(h.w.m.inc())
-	if plan.Gen() != r.Gen {
-		r.Ahead = 0 // in the old rate's nanoseconds; the least is safe
-	}
 	c := h.t.cold(h.w.i)
 	begun := c.begun.Load()
 	rest := plan.Active
@@ -45,7 +42,7 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 		var most int64
 		for _, k := range rest {
 			if !plan.Had(k, r.Gen) {
-				continue // nothing was taken from it
+				continue // nothing was taken from it, or in other units
 			}
 			var ns int64
 			_, units[k], ns = may(k, begun-r.Done)

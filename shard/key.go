@@ -33,45 +33,50 @@ func ident(hash uint64, policy uint16, apikey, endpoint int) uint64 {
 func identPolicy(id uint64) uint16 { return uint16(id >> 24) }
 
 // Named makes the key of apikey under a policy of its own. The apikey must have
-// 1 to 256 bytes. k must be zero.
-func (p *Policy) Named(k *Key, apikey string) {
-	k.hash = mix(xxhash.Sum64String(apikey), p.salt)
-	k.ident = ident(k.hash, p.index, len(apikey), 0)
-	k.set(unsafe.Slice(unsafe.StringData(apikey), len(apikey))) // only read
+// 1 to 256 bytes. The key is returned, not written through a pointer, so that the
+// compiler sees that no name outlives the decision.
+func (p *Policy) Named(apikey string) Key {
+	h := mix(xxhash.Sum64String(apikey), p.salt)
+	k := Key{hash: h, ident: ident(h, p.index, len(apikey), 0)}
+	k.head, k.tail = split(unsafe.Slice(unsafe.StringData(apikey), len(apikey))) // only read
+	return k
 }
 
 // Unnamed makes the key of apikey and an endpoint that p, the default policy,
-// answers for. Both must have 1 to 256 bytes; buf is room for them. k must be zero.
-func (p *Policy) Unnamed(k *Key, apikey, endpoint string, buf []byte) {
-	k.hash = mix(xxhash.Sum64String(apikey), p.salt^xxhash.Sum64String(endpoint))
-	k.ident = ident(k.hash, p.index, len(apikey), len(endpoint))
-	k.set(append(append(buf[:0], apikey...), endpoint...))
+// answers for. Both must have 1 to 256 bytes; buf is room for them.
+func (p *Policy) Unnamed(apikey, endpoint string, buf []byte) Key {
+	// The endpoint's hash is multiplied, or all pairs of two equal names would have
+	// one hash, and every pair that of the two names swapped.
+	h := mix(xxhash.Sum64String(apikey), p.salt^xxhash.Sum64String(endpoint)*0xC2B2AE3D27D4EB4F)
+	k := Key{hash: h, ident: ident(h, p.index, len(apikey), len(endpoint))}
+	k.head, k.tail = split(append(append(buf[:0], apikey...), endpoint...))
+	return k
 }
 
-func (k *Key) set(b []byte) {
+// split returns the first bytes of a name as words, zero-padded, and the rest.
+func split(b []byte) (head [inlineKey / 8]uint64, tail []byte) {
 	n := len(b)
 	switch {
 	case n >= inlineKey:
-		k.head[0] = binary.LittleEndian.Uint64(b)
-		k.head[1] = binary.LittleEndian.Uint64(b[8:])
-		k.head[2] = binary.LittleEndian.Uint64(b[16:])
-		k.tail = b[inlineKey:]
+		head[0] = binary.LittleEndian.Uint64(b)
+		head[1] = binary.LittleEndian.Uint64(b[8:])
+		head[2] = binary.LittleEndian.Uint64(b[16:])
+		tail = b[inlineKey:]
 	case n > 16:
-		k.head[0] = binary.LittleEndian.Uint64(b)
-		k.head[1] = binary.LittleEndian.Uint64(b[8:])
-		k.head[2] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (24 - uint(n)))
-	case n > 8:
-		k.head[0] = binary.LittleEndian.Uint64(b)
-		k.head[1] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (16 - uint(n)))
-	case n == 8:
-		k.head[0] = binary.LittleEndian.Uint64(b)
+		head[0] = binary.LittleEndian.Uint64(b)
+		head[1] = binary.LittleEndian.Uint64(b[8:])
+		head[2] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (24 - uint(n)))
+	case n >= 8:
+		head[0] = binary.LittleEndian.Uint64(b)
+		head[1] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (16 - uint(n)))
 	case n >= 4:
 		// Two halves that overlap: where they do, they agree.
-		k.head[0] = uint64(binary.LittleEndian.Uint32(b)) |
+		head[0] = uint64(binary.LittleEndian.Uint32(b)) |
 			uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*(uint(n)-4))
 	case n > 0:
-		k.head[0] = uint64(b[0]) | uint64(b[n/2])<<(8*(uint(n)/2)) | uint64(b[n-1])<<(8*(uint(n)-1))
+		head[0] = uint64(b[0]) | uint64(b[n/2])<<(8*(uint(n)/2)) | uint64(b[n-1])<<(8*(uint(n)-1))
 	}
+	return head, tail
 }
 
 // mix joins two hashes. The multiplier is the golden ratio, odd; the shift

@@ -104,7 +104,7 @@ func (h *Pin) Take(now clock.Time, n int64, r *Result) Verdict {
 	}
 	r.Done = done
 	if v == Allowed && n > 0 {
-		h.w.s.see(r.At)
+		h.t.see(h.w, h.p, r.At)
 	}
 	return v
 }

@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"math/bits"
-	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -18,7 +16,7 @@ type Policy struct {
 	plan  atomic.Pointer[bucket.Plan]
 	index uint16
 	salt  uint64
-	lines []countLine // a power of two of them
+	lines [countLines]countLine
 }
 
 // MaxPolicies is the most policies that a table can tell apart, ever: indexes
@@ -33,8 +31,9 @@ type countLine struct {
 	_       [pad.LineSize - 16]byte
 }
 
-// maxLines bounds a policy's counters to 4 KiB.
-const maxLines = 32
+// countLines is how many lines a policy's counters are spread over, 4 KiB: two
+// goroutines share one by chance once in 32.
+const countLines = 32
 
 // AddPolicy makes a policy with its first plan. It is not for concurrent use
 // with itself. The caller sees to it that there are never more than MaxPolicies.
@@ -43,7 +42,6 @@ func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) *Policy {
 	p := &Policy{
 		index: uint16(len(old)),
 		salt:  xxhash.Sum64String(endpoint),
-		lines: make([]countLine, min(maxLines, 1<<bits.Len(uint(4*runtime.GOMAXPROCS(0)-1)))),
 	}
 	p.plan.Store(plan)
 	next := append(old, p) // readers of old do not look beyond its length
@@ -75,7 +73,7 @@ func (p *Policy) CountDenied() { p.line().denied.Add(1) }
 func (p *Policy) line() *countLine {
 	var here byte
 	h := uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1
-	return &p.lines[int(h>>16)&(len(p.lines)-1)]
+	return &p.lines[h>>16&(countLines-1)]
 }
 
 // policy returns the policy of a slot's ident. Indexes come from this table, so

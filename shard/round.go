@@ -9,9 +9,9 @@ import (
 const (
 	// exactSlots is up to how many slots a table's oldest tenth is found exactly;
 	// a larger one is sampled, sampleSlots of its slots, about half of them keys.
-	// A tenth of 250 keys is a quantile good to about two percentage points.
+	// A tenth of 1,000 keys is a quantile good to about one percentage point.
 	exactSlots  = 4096
-	sampleSlots = 512
+	sampleSlots = 2048
 
 	// noneFull is the cutoff where no key is full.
 	noneFull = math.MinInt64

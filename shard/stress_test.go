@@ -78,8 +78,7 @@ func TestStressNoKeyTwice(t *testing.T) {
 							defer wg.Done()
 							r := rand.New(rand.NewPCG(uint64(round), uint64(g)))
 							for range ops / 8 {
-								var k Key
-								p.Named(&k, fmt.Sprintf("key-%d", r.IntN(shape.keys)))
+								k := p.Named(fmt.Sprintf("key-%d", r.IntN(shape.keys)))
 								at := clock.Time(now.Add(int64(r.IntN(500))))
 								switch r.IntN(16) {
 								case 0:

@@ -9,6 +9,7 @@ import (
 
 	uatomic "go.uber.org/atomic"
 
+	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/internal/pad"
 )
 
@@ -44,6 +45,7 @@ type Table struct {
 	shardShift uint8  // what to shift a hash by to get its shard
 	maxKeys    int64
 	reject     bool // when full, reject new keys rather than evict
+	clock      clock.Clock
 	pages      Pages
 
 	policies uatomic.Pointer[[]*Policy] // by index; grows when policies are added
@@ -63,13 +65,18 @@ type Table struct {
 type Options struct {
 	MaxKeys int  // 1 to 2^30
 	Reject  bool // when full, reject new keys instead of evicting
+
+	// Clock is the one that callers' times are readings of. With it a take that is
+	// rolled back under contention costs the refill of the time it took; without,
+	// of up to 66 µs more.
+	Clock clock.Clock
 }
 
 // New makes an empty table. Its memory is reserved here and never grows: 130
 // bytes for each key the table may hold, and more, page by page, only for keys
 // longer than 24 bytes, for policies of more than two limits, and for handles.
 func New(o Options) (*Table, error) {
-	t := &Table{maxKeys: int64(o.MaxKeys), reject: o.Reject}
+	t := &Table{maxKeys: int64(o.MaxKeys), reject: o.Reject, clock: o.Clock}
 	want := uint64(o.MaxKeys) * perKey
 	shards := uint64(1) << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
 	for shards > 1 && want/shards < minShard {

@@ -126,14 +126,14 @@ func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, ws *words, o bu
 			continue
 		}
 		l, charged := &plan.Limits[k], bucket.Charged{At: at}
-		units, ns := l.GiveBack(charged, w.s.latest(), n, 0)
+		units, ns := l.GiveBack(charged, max(w.s.newest(t.clock), at), n, 0)
 		if units == 0 {
 			continue
 		}
 		c := t.cold(w.i)
 		c.begun.Add(ns)
 		t.lower(w, k, plan, o, units, func() (clock.Time, uint64) {
-			latest := w.s.latest()
+			latest := max(w.s.newest(t.clock), at)
 			again, _ := l.GiveBack(charged, latest, n, 0)
 			return latest, again
 		})

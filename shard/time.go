@@ -37,32 +37,29 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 			if now-seen <= grain {
 				return now, 0
 			}
-			// An overflow means that the two are over 146 years apart.
-			if d := now - seen; (d < 0 || d > bucket.MaxIdle) && !t.rebase(w, p, seen, now) {
-				continue
-			}
-			if s.seen.CompareAndSwap(int64(seen), int64(now)) {
+			if t.moveOn(w, p, seen, now) {
 				t.notice(now)
 				return now, 0
 			}
 			continue
 		}
-		behind := seen - now
-		if behind >= 0 && behind < stepBack {
-			return seen, int64(behind)
-		}
+		behind := seen - now // negative where the two are over 292 years apart
 		c, id := t.cold(w.i), w.m.inc()+1
 		if c.shiftInc.Load() == id {
+			// Of the two clocks the caller may have, it has the one that fits better.
 			shifted := now + clock.Time(c.shift.Load())
 			switch d := shifted - seen; {
-			case d <= 0 && d > -stepBack:
+			case d <= 0 && d > -stepBack && (-d < behind || behind < 0):
 				return seen, -int64(d)
-			case d > 0 && d < stepBack:
-				if s.seen.CompareAndSwap(int64(seen), int64(shifted)) {
+			case d > 0 && d < stepBack && (d < behind || behind < 0):
+				if t.moveOn(w, p, seen, shifted) {
 					return shifted, 0
 				}
 				continue
 			}
+		}
+		if behind >= 0 && behind < stepBack {
+			return seen, int64(behind)
 		}
 		// Two that do this at once store the shifts of their own times, either good.
 		c.shift.Store(int64(behind))
@@ -71,28 +68,40 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 	}
 }
 
+// moveOn moves a slot's time from seen to a later one, which may need its words
+// re-based. It reports false when seen moved meanwhile.
+func (t *Table) moveOn(w place, p *Policy, seen, to clock.Time) bool {
+	if !bucket.SameEra(seen, to) && !t.rebase(w, p, seen, to) {
+		return false
+	}
+	return w.s.seen.CompareAndSwap(int64(seen), int64(to))
+}
+
 // latest returns a time that no taker so far was later than.
 func (s *slot) latest() clock.Time { return clock.Time(s.seen.Load()) + grain }
 
 // newest is latest made tighter by the gate's clock, whose readings takers' times
-// are: none is later than it is now.
+// are: none is later than it is now. c may be nil.
 func (s *slot) newest(c clock.Clock) clock.Time {
 	latest := s.latest()
+	if c == nil {
+		return latest
+	}
 	return min(max(latest-grain, c.Now()), latest)
 }
 
-// see makes seen exactly at or later, for takes that may be refunded.
-func (s *slot) see(at clock.Time) {
+// see makes seen exactly at, unless it is later, for takes that may be refunded.
+func (t *Table) see(w place, p *Policy, at clock.Time) {
 	for {
-		seen := s.seen.Load()
-		if seen >= int64(at) || s.seen.CompareAndSwap(seen, int64(at)) {
+		seen := clock.Time(w.s.seen.Load())
+		if seen >= at || t.moveOn(w, p, seen, at) {
 			return
 		}
 	}
 }
 
-// rebase rewrites the words of a slot that was idle for very long, before seen
-// moves on (bucket, "Wrapping"). It reports false when seen moved meanwhile.
+// rebase rewrites the words of a slot before seen moves on into another era
+// (bucket, "Wrapping"). It reports false when seen moved meanwhile.
 //
 // A word counts as read before seen moved only if seen is looked at again after
 // it: a taker charges the word after it moved seen, so what it charged is not

@@ -35,18 +35,19 @@ func (a *axis) at(now clock.Time) (at clock.Time, late time.Duration) {
 	if !a.setBack {
 		return a.newest, saturate(behind)
 	}
-	if behind.Cmp(step) < 0 {
-		return a.newest, time.Duration(behind.Int64())
-	}
 	if a.shift != nil {
 		ahead := new(big.Int).Sub(a.shift, behind) // of newest, once shifted
-		if ahead.CmpAbs(step) < 0 {
+		// Of the two clocks the caller may have, it has the one that fits better.
+		if ahead.CmpAbs(step) < 0 && ahead.CmpAbs(behind) < 0 {
 			if ahead.Sign() > 0 {
 				a.newest += clock.Time(ahead.Int64())
 				return a.newest, 0
 			}
 			return a.newest, time.Duration(-ahead.Int64())
 		}
+	}
+	if behind.Cmp(step) < 0 {
+		return a.newest, time.Duration(behind.Int64())
 	}
 	a.shift = behind
 	return a.newest, 0

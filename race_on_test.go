@@ -1,0 +1,5 @@
+//go:build race
+
+package tickgate_test
+
+const raceEnabled = true
