@@ -55,7 +55,7 @@ func compile(p policy.Policy) (limits []bucket.Named, deny string, err error) {
 				Field: fmt.Sprintf("policies(%s).limits(%s)", p.Endpoint, l.Label()), Value: l.String(), Reason: e.Error(),
 			})
 		}
-		limits = append(limits, bucket.Named{Name: l.Label(), Limit: c})
+		limits = append(limits, bucket.Named{Name: l.Label(), Unnamed: l.Name == "", Limit: c})
 	}
 	return limits, deny, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/shard"
 )
 
@@ -98,18 +99,22 @@ func decide(d *Decision, v shard.Verdict, r *shard.Result, n int64) {
 		}
 		return
 	}
-	l := &r.Plan.Limits[r.Limit]
-	d.Remaining = l.Remaining(r.Word, r.Orig, r.At)
-	d.ResetAfter = later(l.Used(r.Word, r.Orig, r.At), r.Late)
-	if v == shard.Limited {
-		d.RetryAfter = later(l.Retry(r.Word, r.Orig, r.At, n), r.Late)
-	}
+	d.explain(v, &r.Plan.Limits[r.Limit], r.Word, r.Orig, r.At, r.Late, n)
 	if d.Allowed && n > 0 {
 		d.receipt.charged = bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done}
 		d.receipt.n = n
 		d.receipt.slot = r.Slot
 		d.receipt.first = r.First
 		d.receipt.gen = r.Plan.Gen()
+	}
+}
+
+// explain fills in what the limit that decided says.
+func (d *Decision) explain(v shard.Verdict, l *bucket.Limit, word uint64, o bucket.Origin, at clock.Time, late, n int64) {
+	d.Remaining = l.Remaining(word, o, at)
+	d.ResetAfter = later(l.Used(word, o, at), late)
+	if v == shard.Limited {
+		d.RetryAfter = later(l.Retry(word, o, at, n), late)
 	}
 }
 

@@ -48,8 +48,8 @@ func New(cfg Config) (*Gate, error) {
 // Apply puts other policies into force while the gate goes on deciding. What
 // keys have used stays used: the level of a limit moves by the change in its
 // capacity, nothing refills because of the change, and a debt stays a debt.
-// Limits are matched by name. A set with any fault changes nothing, and the error
-// reports every fault.
+// Limits are matched by name, those without a name by their rate and then in their
+// order. A set with any fault changes nothing, and the error reports every fault.
 //
 // An endpoint that is named for the first time begins with full limits; what its
 // callers used under "default" does not follow it.
@@ -98,6 +98,9 @@ func (g *Gate) Apply(set policy.Set) error {
 		if p.Endpoint == policy.DefaultEndpoint {
 			r.other = sp
 		}
+	}
+	for _, sp := range g.known {
+		r.known = append(r.known, sp)
 	}
 	g.routes.Store(r)
 	return nil

@@ -85,20 +85,21 @@ func TestG5NoAllocationsByHandle(t *testing.T) {
 
 func TestG5NoAllocationsInDenials(t *testing.T) {
 	g, c := allocGate(t, tickgate.Config{MaxKeys: 1, OnFull: tickgate.RejectNew})
+	long := strings.Repeat("k", 257)
 	require.True(t, g.Allow("k", "slow"))
 	h, err := g.Handle("k", "slow")
 	require.NoError(t, err)
 	for name, take := range map[string]func() tickgate.Reason{
-		"limited":          func() tickgate.Reason { return g.Take("k", "slow", 1).Reason },
-		"limited, handle":  func() tickgate.Reason { return h.TakeAt(c.Now(), 1).Reason },
-		"too costly":       func() tickgate.Reason { return g.Take("k", "slow", 2).Reason },
-		"full":             func() tickgate.Reason { return g.Take("new", "slow", 1).Reason },
-		"full, unlisted":   func() tickgate.Reason { return g.Take("new", "unlisted", 1).Reason },
-		"negative":         func() tickgate.Reason { return g.Take("k", "slow", -1).Reason },
-		"empty":            func() tickgate.Reason { return g.Take("", "slow", 1).Reason },
-		"zero handle":      func() tickgate.Reason { return tickgate.Handle{}.Take(1).Reason },
-		"zero endpoint":    func() tickgate.Reason { return tickgate.Endpoint{}.Take("k", 1).Reason },
-		"over-long":        func() tickgate.Reason { return g.Take(strings.Repeat("k", 257), "slow", 1).Reason },
+		"limited":         func() tickgate.Reason { return g.Take("k", "slow", 1).Reason },
+		"limited, handle": func() tickgate.Reason { return h.TakeAt(c.Now(), 1).Reason },
+		"too costly":      func() tickgate.Reason { return g.Take("k", "slow", 2).Reason },
+		"full":            func() tickgate.Reason { return g.Take("new", "slow", 1).Reason },
+		"full, unlisted":  func() tickgate.Reason { return g.Take("new", "unlisted", 1).Reason },
+		"negative":        func() tickgate.Reason { return g.Take("k", "slow", -1).Reason },
+		"empty":           func() tickgate.Reason { return g.Take("", "slow", 1).Reason },
+		"zero handle":     func() tickgate.Reason { return tickgate.Handle{}.Take(1).Reason },
+		"zero endpoint":   func() tickgate.Reason { return tickgate.Endpoint{}.Take("k", 1).Reason },
+		"over-long":       func() tickgate.Reason { return g.Take(long, "slow", 1).Reason },
 	} {
 		require.NotEqual(t, tickgate.OK, take(), name)
 		requireNoAllocs(t, name, func() { take() })

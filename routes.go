@@ -13,7 +13,8 @@ import (
 type routes struct {
 	set    policy.Set
 	byName map[string]*route
-	other  *shard.Policy // the policy "default", for endpoints not named; nil without
+	other  *shard.Policy   // the policy "default", for endpoints not named; nil without
+	known  []*shard.Policy // of every endpoint that was ever named, for Stats
 
 	// hints remember where an endpoint's name was found last, by the address of its
 	// bytes: a call site passes the same constant every time. A hint is a guess

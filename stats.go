@@ -47,6 +47,9 @@ func (g *Gate) Stats() Stats {
 	for _, p := range r.set {
 		allowed, denied := r.byName[p.Endpoint].policy.Counts()
 		s.Policies = append(s.Policies, PolicyStats{p.Endpoint, allowed, denied})
+	}
+	for _, p := range r.known {
+		allowed, denied := p.Counts()
 		decided += allowed + denied
 	}
 	s.Hits = decided - min(s.Misses, decided)

@@ -111,13 +111,30 @@ func (g *Gate) takeOther(d *Decision, p *shard.Policy, now clock.Time, apikey, e
 
 // take decides, counts and explains.
 func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, n int64) {
-	var r shard.Result
-	v := g.table.Take(p, k, now, n, &r)
+	v, plan, word, at, late, slot := g.table.TakeNear(p, k, now, n)
+	if v == shard.Elsewhere {
+		var r shard.Result
+		v = g.table.Take(p, k, now, n, &r)
+		decide(d, v, &r, n)
+	} else {
+		d.Reason = verdicts[v]
+		d.Limit = plan.Names[0]
+		d.explain(v, &plan.Limits[0], word, shard.OriginOf(slot), at, late, n)
+		switch v {
+		case shard.Allowed:
+			d.Allowed = true
+			if n > 0 {
+				d.receipt.charged.At = at
+				d.receipt.n, d.receipt.slot, d.receipt.first, d.receipt.gen = n, slot, word, plan.Gen()
+			}
+		case shard.TooCostly:
+			d.RetryAfter = Never
+		}
+	}
 	runtime.KeepAlive(g)
 	if n > 0 {
 		count(p, v)
 	}
-	decide(d, v, &r, n)
 }
 
 func count(p *shard.Policy, v shard.Verdict) {

@@ -34,17 +34,20 @@ type Plan struct {
 	fresh   uint32            // bit set of the limits that prev lacks: they start full
 	changed clock.Time        // when this generation began
 	gen     uint32            // counts generations
+	unnamed uint32            // bit set of the limits that were given no name of their own
 	since   [MaxLimits]uint32 // by index: the generation that brought the limit its rate
 }
 
 // Named is a limit with its name, as [Plan.Next] takes them.
 type Named struct {
-	Name  string
-	Limit Limit
+	Name    string
+	Unnamed bool // the name only says what the limit is, so it changes with it
+	Limit   Limit
 }
 
 // Next compiles the generation after p, in force from at. Limits are matched by
-// name; a name that p lacks takes a free index and starts full. p == nil makes
+// name; of the unnamed ones, those that this leaves over are matched in their
+// order. A limit that p lacks takes a free index and starts full. p == nil makes
 // the first generation. deny, if not empty, is the name of a limit that admits
 // nothing. len(limits) must be ≤ MaxLimits and names must differ.
 func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
@@ -67,6 +70,13 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		}
 	}
 	for i, l := range limits {
+		if index[i] < 0 && l.Unnamed {
+			if k := p.unnamedBut(&taken); k >= 0 {
+				index[i], taken[k] = k, true
+			}
+		}
+	}
+	for i, l := range limits {
 		k := index[i]
 		for j := 0; k < 0; j++ {
 			if !taken[j] {
@@ -80,6 +90,9 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 			next.since[k] = next.gen
 		}
 		next.Names[k] = l.Name
+		if l.Unnamed {
+			next.unnamed |= 1 << k
+		}
 		next.Init |= 1 << k
 	}
 	for k := range MaxLimits {
@@ -139,6 +152,18 @@ func (p *Plan) indexOf(name string) int {
 	if p != nil {
 		for _, k := range p.Active {
 			if p.Names[k] == name {
+				return k
+			}
+		}
+	}
+	return -1
+}
+
+// unnamedBut returns the first unnamed limit that is not taken, -1 without one.
+func (p *Plan) unnamedBut(taken *[MaxLimits]bool) int {
+	if p != nil {
+		for _, k := range p.Active {
+			if p.unnamed>>k&1 == 1 && !taken[k] {
 				return k
 			}
 		}

@@ -15,7 +15,7 @@ func named(t testing.TB, names ...string) []Named {
 	for _, name := range names {
 		// The capacity tells limits apart.
 		l := rate{tokens: 1, per: second, capacity: int64(len(name)) * 10}.limit(t)
-		limits = append(limits, Named{name, l})
+		limits = append(limits, Named{Name: name, Limit: l})
 	}
 	return limits
 }
@@ -118,8 +118,8 @@ func TestCurrentGoesByParity(t *testing.T) {
 	slow := rate{tokens: 1, per: second, capacity: 10}.limit(t)
 	fast := rate{tokens: 10, per: second, capacity: 10}.limit(t)
 	o, at := OriginOf(77), clock.Time(5*second)
-	p0 := (*Plan)(nil).Next([]Named{{"a", slow}}, "", 0)
-	p1 := p0.Next([]Named{{"b", fast}, {"a", fast}}, "", at)
+	p0 := (*Plan)(nil).Next([]Named{{Name: "a", Limit: slow}}, "", 0)
+	p1 := p0.Next([]Named{{Name: "b", Limit: fast}, {Name: "a", Limit: fast}}, "", at)
 
 	w := mustTake(t, &p0.Limits[0], p0.Limits[0].Full(o, at), o, at, 8)
 	require.Equal(t, w, p0.Current(0, w, o, at), "nothing before the first generation")
@@ -147,8 +147,8 @@ func TestCurrentAfterYears(t *testing.T) {
 		o := OriginOf(5)
 		for years := int64(1); years < 40; years++ {
 			at := clock.Time(years*year - 20*year)
-			p0 := (*Plan)(nil).Next([]Named{{"a", l}}, "", 0)
-			p1 := p0.Next([]Named{{"a", m}}, "", at)
+			p0 := (*Plan)(nil).Next([]Named{{Name: "a", Limit: l}}, "", 0)
+			p1 := p0.Next([]Named{{Name: "a", Limit: m}}, "", at)
 			seen := clock.Time(-20 * year)
 			w := mustTake(t, &p0.Limits[0], p0.Limits[0].Full(o, seen), o, seen, r.capacity)
 			w = p1.Current(0, w, o, seen)

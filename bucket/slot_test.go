@@ -25,7 +25,7 @@ type slot struct {
 }
 
 func newSlot(l Limit, o Origin, at clock.Time) *slot {
-	p := (*Plan)(nil).Next([]Named{{"", l}}, "", at)
+	p := (*Plan)(nil).Next([]Named{{Limit: l}}, "", at)
 	return &slot{plan: p, w: p.Limits[0].Full(o, at), o: o, seen: at}
 }
 
@@ -79,7 +79,7 @@ func (s *slot) apply(l Limit, at clock.Time) {
 	if at > s.seen {
 		s.move(at)
 	}
-	s.plan = s.plan.Next([]Named{{"", l}}, "", s.seen)
+	s.plan = s.plan.Next([]Named{{Limit: l}}, "", s.seen)
 	s.w = s.plan.Current(0, s.w, s.o, s.seen)
 }
 

@@ -6,11 +6,12 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/tickgate/tickgate/bucket"
 	"github.com/tickgate/tickgate/clock"
 )
 
 // AllowNamed is [Policy.Named], a reading of the clock, and [Table.Allow] in one,
-// for the usual case: an apikey of 8 to 24 bytes that lies at its home position.
+// for the usual case: an apikey of 8 to 24 bytes that lies near its home position.
 // The key stays in registers, and nothing is called but the hash, the clock and
 // the take. Whatever is not usual is left to those three.
 //
@@ -32,24 +33,57 @@ func (t *Table) AllowNamed(p *Policy, apikey string, c *clock.TSC, n int64) Verd
 		word1 = last >> (8 * (16 - size))
 	}
 	hash := mix(xxhash.Sum64String(apikey), p.salt)
+	id := ident(hash, p.index, int(size), 0)
 	base, off := t.home(hash)
-	i := base + off
-	s := t.slot(i)
-	m := s.load()
-	if !m.visible() || s.ident.Load() != ident(hash, p.index, int(size), 0) ||
-		s.key[0].Load() != word0 || s.key[1].Load() != word1 || s.key[2].Load() != word2 {
-		return t.allowNamed(p, apikey, c.NowUnordered(), n)
+	for to := min(off+near, t.shardSlots); off < to; off++ {
+		i := base + off
+		s := t.slot(i)
+		m := s.load()
+		if !m.visible() || s.ident.Load() != id ||
+			s.key[0].Load() != word0 || s.key[1].Load() != word1 || s.key[2].Load() != word2 {
+			continue
+		}
+		now := c.NowUnordered()
+		if v, _, _, _, _ := t.takeOne(place{i, s, m}, p, now, n); v < moved {
+			return v
+		}
+		break
 	}
-	now := c.NowUnordered()
-	v, _, _, _, _ := t.takeOne(place{i, s, m}, p, now, n)
-	if v < moved {
-		return v
-	}
-	return t.allowNamed(p, apikey, now, n)
+	return t.allowNamed(p, apikey, c.NowUnordered(), n)
 }
+
+// near is how many slots from its home position on a key is looked for before
+// its header is asked how far it may be. At a load of one half two keys of three
+// are at home, and nineteen of twenty within four slots.
+const near = 4
 
 // allowNamed looks the key up in the usual way.
 func (t *Table) allowNamed(p *Policy, apikey string, now clock.Time, n int64) Verdict {
 	k := p.Named(apikey)
 	return t.Allow(p, &k, now, n)
 }
+
+// TakeNear is [Table.Take] for the usual case: a key near its home position under
+// a policy of one limit. What explains the decision is returned in registers:
+// filling in a [Result] costs more than deciding. The verdict is [Elsewhere], and
+// nothing has happened, where the case is not the usual one.
+func (t *Table) TakeNear(p *Policy, k *Key, now clock.Time, n int64) (v Verdict, plan *bucket.Plan, word uint64, at clock.Time, late int64, slot uint64) {
+	base, off := t.home(k.hash)
+	for to := min(off+near, t.shardSlots); off < to; off++ {
+		i := base + off
+		s := t.slot(i)
+		m := s.load()
+		if !m.visible() || !t.is(i, s, k) {
+			continue
+		}
+		w := place{i, s, m}
+		if v, plan, word, at, late = t.takeOne(w, p, now, n); v < moved {
+			return v, plan, word, at, late, w.id()
+		}
+		break
+	}
+	return Elsewhere, nil, 0, 0, 0, 0
+}
+
+// OriginOf returns the origin of the axis of the key that [Result.Slot] names.
+func OriginOf(slot uint64) bucket.Origin { return bucket.OriginOf(slot & (1<<(64-incShift) - 1)) }

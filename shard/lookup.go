@@ -13,11 +13,13 @@ type place struct {
 // returns the header under which it searched in vain.
 func (t *Table) find(k *Key) (place, header, bool) {
 	base, off := t.home(k.hash)
-	i := base + off
-	s := t.slot(i)
-	m := s.load()
-	if m.visible() && t.is(i, s, k) {
-		return place{i, s, m}, 0, true
+	for to := min(off+near, t.shardSlots); off < to; off++ {
+		i := base + off
+		s := t.slot(i)
+		m := s.load()
+		if m.visible() && t.is(i, s, k) {
+			return place{i, s, m}, 0, true
+		}
 	}
 	g := t.group(k.hash)
 	h := loadHeader(g.header)

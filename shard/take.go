@@ -15,6 +15,7 @@ const (
 	TooCostly         // more than a limit's capacity
 	Full              // no room for the key
 	Gone              // the handle was released
+	Elsewhere         // not decided: ask Take
 	moved             // the slot lost its key meanwhile: nothing happened
 	several           // the policy has not one limit in word 0
 )
