@@ -68,8 +68,9 @@ func (b *beside) take(p pair, now clock.Time, n int64) {
 	want := b.model.TakeAt(now, p.apikey, p.endpoint, n)
 	requireSame(b.t, want, got)
 	require.Equal(b.t, want.Limit, got.Limit)
-	if h != (tickgate.Handle{}) && got.Allowed && n > 0 && b.r.IntN(8) == 0 {
-		b.take(p, b.clock.Now(), 0) // a refund itself moves the model's time, not the gate's
+	// Of a key with several limits a refund after some time gives back what is safe
+	// for the one that was least used, so there only those at once are exact.
+	if h != (tickgate.Handle{}) && got.Allowed && n > 0 && now == b.clock.Now() && b.r.IntN(8) == 0 {
 		h.Refund(got)
 		b.model.Refund(b.clock.Now(), p.apikey, p.endpoint, want.Receipt)
 	}
@@ -98,13 +99,13 @@ func (b *beside) step(keys int) {
 		}
 	case 2:
 		if h != (tickgate.Handle{}) {
-			n := r.Int64N(30)
+			n := 1 + r.Int64N(30)
 			h.Charge(n)
 			b.model.Charge(b.clock.Now(), p.apikey, p.endpoint, n)
 		}
 	case 3:
 		if h != (tickgate.Handle{}) {
-			n := r.Int64N(10)
+			n := 1 + r.Int64N(10)
 			h.Credit(n)
 			b.model.Credit(b.clock.Now(), p.apikey, p.endpoint, n)
 		}
@@ -112,6 +113,10 @@ func (b *beside) step(keys int) {
 		b.take(p, b.clock.Now().Add(-tick*time.Duration(r.Int64N(100_000))), r.Int64N(4)) // late
 	case 6:
 		b.take(p, b.clock.Now(), 0)
+	case 7:
+		if r.IntN(10) == 0 { // so late that its clock counts as set back
+			b.take(p, b.clock.Now().Add(-tick*time.Duration(r.Int64N(1_000_000))), r.Int64N(4))
+		}
 	default:
 		b.take(p, b.clock.Now(), r.Int64N(5))
 	}

@@ -39,6 +39,7 @@ func (t *Table) findPending(k *Key) (place, bool) {
 func (t *Table) Touch(k *Key) {
 	base, off := t.home(k.hash)
 	t.slot(base + off).load()
+	t.slot(base + min(off+1, t.shardSlots-1)).load()
 }
 
 // search looks for k from its home position to the reach that h tells.
