@@ -22,9 +22,8 @@ const (
 
 // benchmarkFirstSeen measures the call of a key that the gate does not hold:
 // keys=room while the gate has free places, keys=pressure where another key
-// must go for it. In the gate with room the memory is touched for the first
-// time too, as in a process that has just started: those page faults are spread
-// over the keys of a whole gate, so it is kept from one run to the next.
+// must go for it. The gate with room is kept from one run to the next: making
+// one takes longer than filling it.
 func benchmarkFirstSeen(b *testing.B) {
 	var roomy *tickgate.Gate
 	var keys []string

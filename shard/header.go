@@ -17,8 +17,8 @@ import "sync/atomic"
 // may lie; it only grows, so a look-up never stops short.
 //
 // Both counters wrap. An inserter would have to stall for exactly a multiple of
-// 2^20 inserts into its group that end with the same slot's same incarnation, a
-// helper for 2^20 re-uses of one slot during which nobody inserts into its group.
+// 2^19 inserts into its group, two changes each, that end with the same slot's
+// same incarnation, a helper for 2^20 re-uses of one slot during which nobody inserts into its group.
 type header uint64
 
 const (

@@ -131,24 +131,21 @@ const (
 // full, ns.
 func (t *Table) open(w place, p *Policy, now clock.Time, n int64, r *Result) (used int64, ok bool) {
 	plan, o := p.plan.Load(), bucket.OriginOf(w.m.inc())
-	w.s.seen.Store(int64(now))
 	var ws words
-	for k := range bucket.MaxLimits {
-		if plan.Init>>k&1 == 0 {
-			continue
-		}
-		l := &plan.Limits[k]
-		ws.next[k] = l.Full(o, now)
-		t.word(w.i, k).Store(ws.next[k])
-	}
 	for _, k := range plan.Active {
 		l := &plan.Limits[k]
 		if !l.Fits(n) {
 			return 0, false
 		}
-		ws.next[k], _ = l.Take(ws.next[k], o, now, n)
-		t.word(w.i, k).Store(ws.next[k])
+		ws.next[k], _ = l.Take(l.Full(o, now), o, now, n)
 		used = max(used, l.Used(ws.next[k], o, now))
+	}
+	w.s.seen.Store(int64(now))
+	for k := range bucket.MaxLimits {
+		if plan.Init>>k&1 == 1 {
+			// Zero, with this plan's parity, where the limit is not in force yet.
+			t.word(w.i, k).Store(ws.next[k] | plan.Parity())
+		}
 	}
 	if r != nil {
 		*r = Result{Plan: plan, At: now, Orig: o, Slot: w.id(), Keep: r.Keep}

@@ -11,12 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/cpu"
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/internal/pad"
 )
 
 // Keys is the size of the gate whose memory is looked at.
@@ -83,7 +81,7 @@ func Examine(o Options) Report {
 		MaxProcs:  runtime.GOMAXPROCS(0),
 		Governor:  m.governor(),
 		CacheLine: m.cacheLine(),
-		Padding:   int(unsafe.Sizeof(cpu.CacheLinePad{})),
+		Padding:   pad.LineSize,
 		Build:     slowBuild(),
 		Clock:     examineClock(m, o.Measure),
 		Pages:     examinePages(m),
