@@ -190,3 +190,18 @@ func scaled(long, short int) int {
 	}
 	return long
 }
+
+// A gift and a take in turn can leave a word as another take left it. That word
+// must not be taken for proof that nobody took since.
+func TestG1BoundRefundAfterGiftAndTake(t *testing.T) {
+	g, c := gateOf(t, tickgate.Config{}, "1/s burst=10")
+	h := handleOf(t, g, "k")
+	require.True(t, h.Take(4).Allowed)
+	z, a := h.Take(2), h.Take(2)
+	c.Advance(time.Second)
+	h.Refund(z)
+	c.Advance(4 * time.Second)
+	require.True(t, h.Take(2).Allowed) // the word is now as a left it
+	h.Refund(a)
+	require.Equal(t, int64(8), h.Take(0).Remaining, "10 + 5 refilled were 8 + 2 + 2 used, of which 2 + 1 came back")
+}

@@ -223,3 +223,42 @@ func TestG9ChangeConvertsKeyWithAllPins(t *testing.T) {
 	require.NoError(t, g.Apply(setOf(t, "1/s name=a burst=10")))
 	require.False(t, h.Allow(), "a change of rate refilled the bucket")
 }
+
+// Keys come in for the first time while limits come, go and change: each of them
+// begins full, once, and no change refills it.
+func TestG9ChangeWhileKeysArrive(t *testing.T) {
+	const keys = 400
+	for round := range scaled(10, 3) {
+		sets := []policy.Set{
+			setOf(t, "7/s name=a burst=20"), setOf(t, "2000000000/s name=a burst=20", "5/s name=b burst=100"),
+			setOf(t, "1/h name=b burst=100", "1/h name=a burst=20"), setOf(t, "100/s name=a burst=20", "1/s name=c burst=99"),
+		}
+		g, _ := gateWith(t, tickgate.Config{MaxKeys: keys}, sets[0])
+		names := keysOf(keys)
+		var admitted [keys]atomic.Int64
+		var taking atomic.Int64
+		taking.Store(4)
+		together(5, func(i int) {
+			if i == 4 {
+				for j := 0; taking.Load() > 0; j++ {
+					require.NoError(t, g.Apply(sets[(j+round)%len(sets)]))
+				}
+				return
+			}
+			defer taking.Add(-1)
+			for k := range keys {
+				for range 8 {
+					if g.Allow(names[k], endpoint) {
+						admitted[k].Add(1)
+					}
+				}
+			}
+		})
+		require.Zero(t, g.Stats().Evictions)
+		for k := range admitted {
+			got := admitted[k].Load() + int64(drain(func() bool { return g.Allow(names[k], endpoint) }))
+			require.LessOrEqual(t, got, int64(20), "key %d", k)
+			require.GreaterOrEqual(t, got, int64(19), "key %d lost tokens to changes", k)
+		}
+	}
+}

@@ -181,7 +181,7 @@ func TestFaultKeyChurnForgetsState(t *testing.T) {
 		names := keysOf(65_536)
 		r := rand.New(rand.NewPCG(13, 14))
 		start := c.Now()
-		for range scaled(200_000, 60_000) {
+		for range scaled(200_000, 25_000) {
 			if c.Now().Sub(start) < 500*time.Millisecond {
 				c.Advance(step)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tickgate/tickgate"
+	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
 )
 
@@ -30,17 +31,26 @@ func requireApart(t *testing.T, g *tickgate.Gate, pairs []pair) {
 }
 
 // twoPolicies is order.new and default, both with 1000 tokens.
-func twoPolicies(t *testing.T) *tickgate.Gate {
-	g, _ := gateWith(t, tickgate.Config{}, policy.Set{
+func twoPolicies(t *testing.T, c clock.Clock) *tickgate.Gate {
+	g, err := tickgate.New(tickgate.Config{Clock: c, Policies: policy.Set{
 		policyOf(t, endpoint, "1000/h"), policyOf(t, policy.DefaultEndpoint, "1000/h"),
-	})
+	}})
+	require.NoError(t, err)
 	return g
+}
+
+// apart is requireApart in a gate of the real clock, which looks keys up in a way
+// of its own, and in one of a clock that stands. A token takes 3.6 s to come back.
+func apart(t *testing.T, pairs []pair) {
+	t.Helper()
+	requireApart(t, twoPolicies(t, clock.Default()), pairs)
+	requireApart(t, twoPolicies(t, clock.NewManual(0)), pairs)
 }
 
 // Two apikeys with one xxhash64 are two keys, listed endpoint or not.
 func TestG3KeysOfOneHash(t *testing.T) {
 	keys := colliding(t, 2)
-	requireApart(t, twoPolicies(t), []pair{
+	apart(t, []pair{
 		{keys[0], endpoint}, {keys[1], endpoint},
 		{keys[0], "unlisted"}, {keys[1], "unlisted"},
 		{keys[0], policy.DefaultEndpoint}, {keys[1], policy.DefaultEndpoint},
@@ -55,12 +65,12 @@ func TestG3KeysManyOfOneHome(t *testing.T) {
 	for _, k := range colliding(t, 240) {
 		pairs = append(pairs, pair{k, endpoint})
 	}
-	requireApart(t, twoPolicies(t), pairs)
+	apart(t, pairs)
 }
 
 // More than that: those that go are counted, and what stays is still told apart.
 func TestG3KeysMoreOfOneHomeThanFit(t *testing.T) {
-	g := twoPolicies(t)
+	g := twoPolicies(t, clock.NewManual(0))
 	keys := colliding(t, 1000)
 	for i, k := range keys {
 		require.True(t, g.AllowN(k, endpoint, int64(1+i%2)))
@@ -73,7 +83,7 @@ func TestG3KeysMoreOfOneHomeThanFit(t *testing.T) {
 
 // Handles of keys with one hash.
 func TestG3KeysOfOneHashPinned(t *testing.T) {
-	g := twoPolicies(t)
+	g := twoPolicies(t, clock.NewManual(0))
 	var handles []tickgate.Handle
 	for _, k := range colliding(t, 200) {
 		handles = append(handles, handleOf(t, g, k))
@@ -89,12 +99,11 @@ func TestG3KeysOfOneHashPinned(t *testing.T) {
 // Every length of a key, and keys that are beginnings of others.
 func TestG3KeysPrefixes(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 16)
-	g := twoPolicies(t)
 	var pairs []pair
 	for n := 1; n <= 256; n++ {
 		pairs = append(pairs, pair{long[:n], endpoint}, pair{long[:n], "unlisted"})
 	}
-	requireApart(t, g, pairs)
+	apart(t, pairs)
 }
 
 // Keys that differ in one byte, at every place and length around the ends of the
@@ -109,7 +118,7 @@ func TestG3KeysOneByteApart(t *testing.T) {
 		}
 		pairs = append(pairs, pair{string(make([]byte, n)), endpoint})
 	}
-	requireApart(t, twoPolicies(t), pairs)
+	apart(t, pairs)
 }
 
 // Where the endpoint is part of the key, the border between the two counts.
@@ -120,13 +129,13 @@ func TestG3KeysBorderOfApikeyAndEndpoint(t *testing.T) {
 			pairs = append(pairs, pair{s[:i], s[i:]})
 		}
 	}
-	requireApart(t, twoPolicies(t), pairs)
+	apart(t, pairs)
 }
 
 // The endpoint "default" is one of those that "default" answers for, and each of
 // them has keys of its own. So have two listed endpoints.
 func TestG3KeysDefaultAndUnlisted(t *testing.T) {
-	requireApart(t, twoPolicies(t), []pair{
+	apart(t, []pair{
 		{"k", policy.DefaultEndpoint}, {"k", "a"}, {"k", "b"}, {"k", endpoint},
 		{"kdefault", policy.DefaultEndpoint}, {"k", "defaul"}, {"k", "defaultt"},
 	})
@@ -140,5 +149,5 @@ func TestG3KeysOfEqualNames(t *testing.T) {
 		s := fmt.Sprintf("name-%d", i)
 		pairs = append(pairs, pair{s, s}, pair{s, "other-" + s}, pair{"other-" + s, s})
 	}
-	requireApart(t, twoPolicies(t), pairs)
+	apart(t, pairs)
 }

@@ -7,9 +7,11 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,16 +27,20 @@ func requireNoAllocs(t *testing.T, name string, f func()) {
 	require.Zero(t, testing.AllocsPerRun(1000, f), "%s allocates", name)
 }
 
-// allocGate has a slow and a fast limit on order.new, two limits on pair, and
+// allocSet has a slow and a fast limit on order.new, two limits on pair, and
 // default.
-func allocGate(t *testing.T, cfg tickgate.Config) (*tickgate.Gate, *clock.Manual) {
-	return gateWith(t, cfg, policy.Set{
+func allocSet(t *testing.T) policy.Set {
+	return policy.Set{
 		policyOf(t, endpoint, "1000000/s burst=1000000"),
 		policyOf(t, "slow", "1/h"),
 		policyOf(t, "pair", "1000000/s name=a", "500000/s name=b"),
 		policyOf(t, "none", "unlimited"),
 		policyOf(t, policy.DefaultEndpoint, "1000000/s"),
-	})
+	}
+}
+
+func allocGate(t *testing.T, cfg tickgate.Config) (*tickgate.Gate, *clock.Manual) {
+	return gateWith(t, cfg, allocSet(t))
 }
 
 func TestG5NoAllocationsByName(t *testing.T) {
@@ -57,6 +63,35 @@ func TestG5NoAllocationsByName(t *testing.T) {
 			requireNoAllocs(t, name+": Endpoint.Take", func() { to.Take(k, 1) })
 			requireNoAllocs(t, name+": Endpoint.TakeAt", func() { to.TakeAt(c.Now(), k, 1) })
 		}
+	}
+}
+
+// By the real clocks, which the gate reads in ways of their own.
+func TestG5NoAllocationsByRealClock(t *testing.T) {
+	for _, c := range []clock.Clock{clock.Default(), clock.Runtime()} {
+		g, err := tickgate.New(tickgate.Config{Clock: c, Policies: allocSet(t)})
+		require.NoError(t, err)
+		for _, e := range []string{endpoint, "slow", "pair", "none", "unlisted"} {
+			h, err := g.Handle("handled", e)
+			require.NoError(t, err)
+			to := g.Endpoint(e)
+			for _, size := range []int{1, 8, 24, 25, 256} {
+				k := strings.Repeat("k", size)
+				requireNoAllocs(t, e+": Gate.Allow", func() { g.Allow(k, e) })
+				requireNoAllocs(t, e+": Gate.Take", func() { g.Take(k, e, 1) })
+				requireNoAllocs(t, e+": Endpoint.Allow", func() { to.Allow(k) })
+				requireNoAllocs(t, e+": Endpoint.Take", func() { to.Take(k, 1) })
+				requireNoAllocs(t, e+": Handle.Allow", func() { h.Allow() })
+				requireNoAllocs(t, e+": Handle.Take", func() { h.Refund(h.Take(1)) })
+			}
+		}
+		var b [24]byte
+		i := int64(0)
+		requireNoAllocs(t, "a name made of bytes", func() {
+			i++
+			name := strconv.AppendInt(b[:0], i, 10)
+			g.Allow(unsafe.String(&name[0], len(name)), endpoint)
+		})
 	}
 }
 

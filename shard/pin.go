@@ -95,8 +95,9 @@ func (h *Pin) rest(v Verdict, now clock.Time, n int64) Verdict {
 
 // Take is Allow with an explanation that [Pin.Refund] accepts.
 func (h *Pin) Take(now clock.Time, n int64, r *Result) Verdict {
-	// What was given back before this take is read before any word of it.
-	done := h.t.cold(h.w.i).done.Load()
+	// What was given back before this take is read before any word of it; a gift
+	// that is under way counts as one to come.
+	done := h.t.cold(h.w.i).gifts.given()
 	r.Keep = true
 	v := h.t.explain(h.w, h.p, now, n, r)
 	if v == moved {

@@ -39,11 +39,10 @@ type slot struct {
 // system when it is first written.
 type cold struct {
 	words    [bucket.MaxLimits - hotWords]atomic.Uint64
-	begun    atomic.Int64  // ns of refill given back, counted before a word is lowered
-	done     atomic.Int64  // the same, counted after
+	gifts    gifts
 	shift    atomic.Int64  // how far the key's time is ahead of its callers', ns
 	shiftInc atomic.Uint64 // the incarnation that shift belongs to, plus one
-	_        [6]uint64
+	_        [7]uint64
 }
 
 // ext is the rest of a long key.

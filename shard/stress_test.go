@@ -61,7 +61,7 @@ func atRest(t *testing.T, table *Table) {
 
 func TestStressNoKeyTwice(t *testing.T) {
 	rounds, ops := 6, 20_000
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		rounds, ops = 2, 4_000
 	}
 	for _, procs := range []int{1, 2, 4, 8} {

@@ -108,7 +108,7 @@ func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucke
 				ws.next[k], ok = l.Take(ws.cur[k], o, at, n)
 			}
 			if !ok {
-				t.uncharge(w, plan, plan.Active[:j], ws, o, at, n)
+				t.uncharge(w, plan, plan.Active[:j], at, n)
 				return false
 			}
 		}
@@ -116,48 +116,28 @@ func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucke
 	return true
 }
 
-// uncharge gives back what an attempt took from the limits done. Where nobody
-// came in between, the word is simply put back. Else only what time has not
+// uncharge gives back what an attempt took from the limits done: what time has not
 // refilled meanwhile (bucket.GiveBack), reckoned from the charge itself, which
-// needs no memory of earlier gifts, to the latest time that a taker may have had.
-func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, ws *words, o bucket.Origin, at clock.Time, n int64) {
+// needs no knowledge of other gifts.
+func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, at clock.Time, n int64) {
+	if len(done) == 0 {
+		return
+	}
+	g := &t.cold(w.i).gifts
+	given, ok := g.begin(rollbackTries)
+	if !ok {
+		return
+	}
+	most := int64(0)
 	for _, k := range done {
-		if t.word(w.i, k).CompareAndSwap(ws.next[k], ws.cur[k]) {
-			continue
-		}
-		l, charged := &plan.Limits[k], bucket.Charged{At: at}
-		units, ns := l.GiveBack(charged, max(w.s.newest(t.clock), at), n, 0)
-		if units == 0 {
-			continue
-		}
-		c := t.cold(w.i)
-		c.begun.Add(ns)
-		t.lower(w, k, plan, o, units, func() (clock.Time, uint64) {
-			latest := max(w.s.newest(t.clock), at)
-			again, _ := l.GiveBack(charged, latest, n, 0)
-			return latest, again
-		})
-		c.done.Add(ns)
+		most = max(most, t.lower(w, k, plan, func(uint64) (units uint64, ns int64, latest clock.Time) {
+			latest = max(w.s.newest(t.clock), at)
+			units, ns = plan.Limits[k].GiveBack(bucket.Charged{At: at}, latest, n, 0)
+			return units, ns, latest
+		}))
 	}
+	g.end(given, most)
 	t.mayBeFull(w.i, at)
-}
-
-// lower gives at most units back to word k. How much may be given back depends on
-// how late the latest taker is that the word has in it, so may tells that anew,
-// and the time, after every load of the word. If the plan changed since the
-// charge nothing is given: the units are the old plan's.
-func (t *Table) lower(w place, k int, plan *bucket.Plan, o bucket.Origin, units uint64, may func() (clock.Time, uint64)) {
-	word := t.word(w.i, k)
-	for {
-		raw := word.Load()
-		latest, most := may()
-		if bucket.Parity(raw) != plan.Parity() || !w.s.load().same(w.m) {
-			return
-		}
-		if word.CompareAndSwap(raw, plan.Limits[k].Lower(raw, o, latest, min(units, most))) {
-			return
-		}
-	}
 }
 
 // tightest fills in the limit with the fewest tokens left.

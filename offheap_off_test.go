@@ -1,0 +1,5 @@
+//go:build !unix || purego
+
+package tickgate_test
+
+const offHeap = false

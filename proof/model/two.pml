@@ -1,0 +1,106 @@
+	/* takeall.go: look at both words, charge in order, give the first back when the second is gone. */
+take:
+	d = given[s];
+	f = F(s,0);
+	f0 = F(s,1);
+	if
+	:: INC(meta[s]) != i -> goto moved
+	:: else
+	fi;
+	atomic {
+		if
+		:: !FITS(f,0) -> w = 0; f = TIME(f); f0 = 0; d = 0; goto deny
+		:: FITS(f,0) && !FITS(f0,1) -> w = 1; f = TIME(f0); f0 = 0; d = 0; goto deny
+		:: else
+		fi
+	};
+charge0:
+	atomic {
+		if
+		:: F(s,0) == f -> raw = f; f = AFTER(f,0); F(s,0) = f; goto charge1
+		:: else
+		fi;
+		f = F(s,0)
+	};
+	atomic {
+		if
+		:: INC(meta[s]) == i && FITS(f,0) -> goto charge0
+		:: else -> f = 0; f0 = 0; d = 0; goto take
+		fi
+	};
+charge1:
+	atomic {
+		if
+		:: F(s,1) == f0 ->
+			f0 = AFTER(f0,1); F(s,1) = f0;
+			assert(INC(meta[s]) == i || !VISIBLE(meta[s]));
+			f = TIME(f); f0 = TIME(f0); raw = 0; d = 0; goto confirm
+		:: else
+		fi;
+		f0 = F(s,1)
+	};
+	atomic {
+		if
+		:: INC(meta[s]) == i && FITS(f0,1) -> goto charge1
+		:: else
+		fi
+	};
+	/* uncharge: one gift at a time; who finds another under way gives nothing back */
+	atomic {
+		if
+		:: !busy[s] -> busy[s] = true; d = given[s] - d
+		:: else -> goto retry
+		fi
+	};
+lower:
+	f0 = F(s,0);
+	atomic {                                        /* the latest time that a taker may have had */
+		if
+		:: d == 0 && f0 == f -> d = 0
+		:: else -> raw = SUB(COST(0), SUB(seen[s] + GRAIN, at)); raw = MIN(raw, SUB(TIME(f0), seen[s] + GRAIN));
+			raw = f0 - raw
+		fi
+	};
+	if
+	:: INC(meta[s]) != i -> busy[s] = false; goto retry
+	:: else
+	fi;
+	atomic {
+		if
+		:: F(s,0) == f0 -> F(s,0) = raw; assert(INC(meta[s]) == i || !VISIBLE(meta[s]))
+		:: else -> goto lower
+		fi
+	};
+	atomic { given[s] = given[s] + COST(0); busy[s] = false };
+retry:
+	atomic { f = 0; f0 = 0; d = 0; raw = 0; goto take };
+confirm:
+	atomic {                                        /* reload meta */
+		m = meta[s];
+		if
+		:: INC(m) != i -> goto moved
+		:: INC(m) == i && ST(m) == LIVE -> took()
+		:: else
+		fi
+	};
+	atomic {                                        /* reopen */
+		if
+		:: meta[s] == m -> meta[s] = WITH(m, LIVE); took()
+		:: else -> m = 0; goto confirm
+		fi
+	};
+deny:
+	atomic {                                        /* reload meta */
+		m = meta[s];
+		if
+		:: INC(m) != i -> goto moved
+		:: INC(m) == i && ST(m) == LIVE -> denied()
+		:: else
+		fi
+	};
+	atomic {
+		if
+		:: meta[s] == m -> meta[s] = WITH(m, LIVE); denied()
+		:: else -> m = 0; goto deny
+		fi
+	};
