@@ -16,12 +16,15 @@ import (
 
 // Gate decides. Make one with [New] and share it.
 type Gate struct {
+	// First, because on 32-bit machines only the beginning of an allocation is sure
+	// to be aligned for 64-bit atomics.
+	bad   uatomic.Uint64 // requests refused as BadRequest
+	stray uatomic.Uint64 // requests refused as NoPolicy
+
 	tsc    *clock.TSC // the clock, if it is this one: called directly
 	clock  clock.Clock
 	table  *shard.Table
 	routes atomic.Pointer[routes]
-	bad    uatomic.Uint64 // requests refused as BadRequest
-	stray  uatomic.Uint64 // requests refused as NoPolicy
 
 	mu    sync.Mutex // serializes Apply and Close; no decision takes it
 	known map[string]*shard.Policy

@@ -68,6 +68,7 @@ func (s *script) key(name string) *history {
 func (s *script) take(name string, n int64, late time.Duration) bool {
 	h := s.key(name)
 	now := s.clock.Now().Add(-min(late, lateBy))
+	misses := s.gate.Stats().Misses
 	var d tickgate.Decision
 	if h.handle != (tickgate.Handle{}) {
 		d = h.handle.TakeAt(now, n)
@@ -75,6 +76,10 @@ func (s *script) take(name string, n int64, late time.Duration) bool {
 		d = s.gate.TakeAt(now, name, "order.new", n)
 	}
 	h.newest = max(h.newest, now)
+	if s.gate.Stats().Misses > misses {
+		// It was evicted, and comes in anew no earlier than at the time it went.
+		h.newest = s.clock.Now()
+	}
 	if d.Allowed && n > 0 {
 		if h.handle != (tickgate.Handle{}) {
 			h.open = append(h.open, len(h.events))

@@ -39,17 +39,15 @@ const (
 	noRoom
 )
 
-// room looks for room for one more key, and evicts if the table is full.
-func (t *Table) room(now clock.Time) int {
-	for t.keys.Load() >= t.maxKeys {
-		if t.published.Load() < t.maxKeys {
-			return promised
-		}
-		if t.reject || !t.evict(now) {
-			return noRoom
-		}
+// room tells whether there is room for one more key.
+func (t *Table) room() int {
+	switch {
+	case t.keys.Load() < t.maxKeys:
+		return someRoom
+	case t.published.Load() < t.maxKeys:
+		return promised
 	}
-	return someRoom
+	return noRoom
 }
 
 // reserve reserves room for one more key if there is any.
@@ -189,6 +187,9 @@ func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok boo
 		idle := !bucket.SameEra(at, seen)
 		for _, k := range p.plan.Load().Active {
 			raw, plan := loadWord(t.word(w.i, k), p)
+			if plan.Limits[k].Capacity() == 0 {
+				continue // not in force any more
+			}
 			cur := plan.Current(k, raw, o, seen)
 			if idle && cur == raw { // a word that was converted is as of the change
 				cur = plan.Limits[k].Rebase(cur, o, seen, at)

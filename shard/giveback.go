@@ -33,7 +33,7 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 		if !plan.Had(k, r.Gen) {
 			continue
 		}
-		most = max(most, h.t.lower(h.w, k, plan, func(raw uint64) (units uint64, ns int64, at clock.Time) {
+		most = max(most, h.t.lower(h.w, h.p, k, plan, func(raw uint64) (units uint64, ns int64, at clock.Time) {
 			if i == 0 && since == 0 && raw == r.First {
 				// Nobody took or gave since: every take charges the first limit. Then
 				// time refilled only this charge, and giving it all back leaves the
@@ -52,13 +52,15 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 // lower gives back on word k what may says for the word as it was loaded, and
 // returns what that was, ns. may asks for the time, which bounds those of the
 // takes that are in the word, after the word was loaded. If the plan changed
-// since, nothing is given: the units are the old plan's. The key is busy.
-func (t *Table) lower(w place, k int, plan *bucket.Plan, may func(raw uint64) (units uint64, ns int64, at clock.Time)) int64 {
+// since, nothing is given: the units are the old plan's. The parity alone would
+// not tell, since that of the generation after the next is the same. The key is
+// busy.
+func (t *Table) lower(w place, p *Policy, k int, plan *bucket.Plan, may func(raw uint64) (units uint64, ns int64, at clock.Time)) int64 {
 	word, o := t.word(w.i, k), bucket.OriginOf(w.m.inc())
 	for {
 		raw := word.Load()
 		units, ns, at := may(raw)
-		if units == 0 || bucket.Parity(raw) != plan.Parity() || !w.s.load().same(w.m) {
+		if units == 0 || bucket.Parity(raw) != plan.Parity() || p.plan.Load().Gen() != plan.Gen() || !w.s.load().same(w.m) {
 			return 0
 		}
 		if word.CompareAndSwap(raw, plan.Limits[k].Lower(raw, o, at, units)) {

@@ -40,10 +40,13 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *
 		if searched && t.keys.Load() >= t.maxKeys {
 			continue // look again before anything is evicted
 		}
-		switch t.room(now) {
+		switch t.room() {
 		case noRoom:
-			if loadHeader(g.header) != h {
-				continue // the room may have gone to this very key
+			// Before a key is refused, or another one dropped: the last room may have gone
+			// to this very key since it was searched. Then its header changed before
+			// room counted it.
+			if loadHeader(g.header) != h || !t.reject && t.evict(now) {
+				continue
 			}
 			if own.s != nil {
 				t.abandon(own)

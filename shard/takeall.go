@@ -108,7 +108,7 @@ func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucke
 				ws.next[k], ok = l.Take(ws.cur[k], o, at, n)
 			}
 			if !ok {
-				t.uncharge(w, plan, plan.Active[:j], at, n)
+				t.uncharge(w, p, plan, plan.Active[:j], at, n)
 				return false
 			}
 		}
@@ -119,7 +119,7 @@ func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucke
 // uncharge gives back what an attempt took from the limits done: what time has not
 // refilled meanwhile (bucket.GiveBack), reckoned from the charge itself, which
 // needs no knowledge of other gifts.
-func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, at clock.Time, n int64) {
+func (t *Table) uncharge(w place, p *Policy, plan *bucket.Plan, done []int, at clock.Time, n int64) {
 	if len(done) == 0 {
 		return
 	}
@@ -130,7 +130,7 @@ func (t *Table) uncharge(w place, plan *bucket.Plan, done []int, at clock.Time, 
 	}
 	most := int64(0)
 	for _, k := range done {
-		most = max(most, t.lower(w, k, plan, func(uint64) (units uint64, ns int64, latest clock.Time) {
+		most = max(most, t.lower(w, p, k, plan, func(uint64) (units uint64, ns int64, latest clock.Time) {
 			latest = max(w.s.newest(t.clock), at)
 			units, ns = plan.Limits[k].GiveBack(bucket.Charged{At: at}, latest, n, 0)
 			return units, ns, latest

@@ -1,0 +1,55 @@
+package shard
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+)
+
+// change puts another rate of the policy's only limit into force.
+func change(t *testing.T, table *Table, p *Policy, tokens, per, capacity int64, at clock.Time) {
+	l, err := bucket.New(tokens, per, capacity)
+	require.NoError(t, err)
+	table.Change(p, p.Plan().Next([]bucket.Named{{Name: "rate", Limit: l}}, "", at))
+}
+
+// A rollback, or a refund, that sleeps through two changes finds its own parity
+// again, but not its own units: those of a slow rate would fill a fast one.
+func TestGiveBackAfterTwoChangesGivesNothing(t *testing.T) {
+	const hour = 3_600_000_000_000
+	table, p := newTable(t, Options{MaxKeys: 4}, 1, hour, 20)
+	k := p.Named("k")
+	pin, v := table.Pin(p, &k, 0)
+	require.Equal(t, Allowed, v)
+	require.Equal(t, Allowed, pin.Allow(0, 20))
+	old := p.Plan()
+	change(t, table, p, 1, 1000, 20, 0)
+	change(t, table, p, 2, 1, 20, 0)
+	require.Equal(t, old.Parity(), p.Plan().Parity())
+	require.Equal(t, Limited, pin.Allow(0, 1))
+
+	units, ns := old.Limits[0].GiveBack(bucket.Charged{}, 0, 1, 0)
+	require.Zero(t, table.lower(pin.w, p, 0, old, func(uint64) (uint64, int64, clock.Time) { return units, ns, 0 }))
+	require.Equal(t, Limited, pin.Allow(0, 1), "one token of the old rate filled the bucket")
+	table.uncharge(pin.w, p, old, []int{0}, 0, 1)
+	require.Equal(t, Limited, pin.Allow(0, 1))
+	require.Zero(t, table.cold(pin.w.i).gifts.given(), "what was not given counts as given")
+}
+
+// A refund by the pin itself after changes of the rate.
+func TestGiveBackOfAnotherRateGivesNothing(t *testing.T) {
+	table, p := newTable(t, Options{MaxKeys: 4}, 1, 1_000_000, 20)
+	k := p.Named("k")
+	pin, _ := table.Pin(p, &k, 0)
+	var r Result
+	require.Equal(t, Allowed, pin.Take(0, 5, &r))
+	refund := Refund{Charged: bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done}, N: 5, Slot: r.Slot, First: r.First, Gen: r.Plan.Gen()}
+	require.Equal(t, Allowed, pin.Allow(0, 15))
+	change(t, table, p, 2, 1, 20, 0)
+	change(t, table, p, 3, 1_000, 20, 0)
+	pin.Refund(refund, clock.NewManual(0))
+	require.Equal(t, Limited, pin.Allow(0, 6))
+}
