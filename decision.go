@@ -21,8 +21,8 @@ const (
 	Limited                  // the tokens are not there yet; RetryAfter says when
 	TooCostly                // n is above a limit's capacity, or the limit is "deny": never passes
 	Full                     // the gate holds MaxKeys and may not or cannot evict
-	Blocked                  // the key is blocked
-	Banned                   // the key is banned until a time
+	Blocked                  // the key is blocked: reserved, not given yet
+	Banned                   // the key is banned until a time: reserved, not given yet
 	NoPolicy                 // no policy for the endpoint, and none named default
 	BadRequest               // n < 0, an empty or over-long name, or a handle after Release
 )
@@ -47,12 +47,13 @@ type Decision struct {
 	Limit string
 
 	// Remaining is the whole tokens left in that limit. math.MaxInt64 where the
-	// policy has no limit.
+	// policy has no limit, 0 where no limit decided.
 	Remaining int64
 
 	// RetryAfter is 0 when allowed. Else asking again exactly that much later
 	// passes if nobody else takes, and one nanosecond earlier does not. Never when
-	// it cannot pass, or when nothing that passes with time would make it.
+	// it cannot pass, or when time alone would not make it: Full passes once a key
+	// is evicted or a handle released.
 	RetryAfter time.Duration
 
 	// ResetAfter is the time until that limit is full again.
@@ -68,6 +69,7 @@ type receipt struct {
 	slot    uint64
 	first   uint64
 	gen     uint32
+	gate    uint32
 }
 
 // verdicts maps the table's answers to reasons.
@@ -81,8 +83,8 @@ var verdicts = [...]Reason{
 
 // decide puts a verdict on n tokens and its explanation into d, which is zero. It
 // writes in place: a Decision is over a hundred bytes, and returning it from
-// function to function costs more than deciding.
-func decide(d *Decision, v shard.Verdict, r *shard.Result, n int64) {
+// function to function costs more than deciding. gate is the number of its gate.
+func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64) {
 	d.Reason = verdicts[v]
 	if v == shard.Full || v == shard.Gone {
 		d.RetryAfter = Never
@@ -106,6 +108,7 @@ func decide(d *Decision, v shard.Verdict, r *shard.Result, n int64) {
 		d.receipt.slot = r.Slot
 		d.receipt.first = r.First
 		d.receipt.gen = r.Plan.Gen()
+		d.receipt.gate = gate
 	}
 }
 

@@ -100,15 +100,17 @@ func (h Handle) takeAt(d *Decision, now clock.Time, n int64) {
 	if n > 0 {
 		count(h.h.pin.Policy(), v)
 	}
-	decide(d, v, &r, n)
+	decide(d, h.h.g.number, v, &r, n)
 }
 
 // Refund gives back what d took: the tokens that the key would have more now if d
 // had not been, and never more. What time has refilled since is not given twice,
-// so a refund after a while may be of nothing. d must be a decision of this key,
-// and be given back once. A denial, or a decision of another key, gives nothing.
+// so a refund after a while may be of nothing. d may come from any call for this
+// key; one that did not come from a handle is sometimes given back less. It is to
+// be given back once: a second time it takes away what others used. A denial, or a
+// decision of another key or another gate, gives nothing.
 func (h Handle) Refund(d Decision) {
-	if !h.valid() || !d.Allowed {
+	if !h.valid() || !d.Allowed || d.receipt.gate != h.h.g.number {
 		return
 	}
 	h.h.pin.Refund(shard.Refund{
@@ -119,8 +121,8 @@ func (h Handle) Refund(d Decision) {
 }
 
 // Charge takes n tokens after the fact, whatever is left: the key may come to owe
-// and is denied until that is refilled. Debt is bounded by a year of refill; more
-// is not counted. n < 0 is ignored and counted as a bad request.
+// and is denied until that is refilled. Debt is bounded, at more than a year of
+// refill for any rate and decades for most; more is not counted. n < 0 is ignored and counted as a bad request.
 func (h Handle) Charge(n int64) {
 	if h.valid() && h.counts(n) {
 		h.h.pin.Charge(h.h.g.now(), n)

@@ -1,7 +1,6 @@
 package tickgate_test
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -137,7 +136,7 @@ func (s *script) check() {
 				bound := span.Mul(span, tokens)
 				bound.Add(bound, new(big.Int).Mul(big.NewInt(s.limit.Capacity()), per))
 				if new(big.Int).Mul(big.NewInt(sum), per).Cmp(bound) > 0 {
-					s.t.Fatal(fmt.Sprintf("%s, key %s: %d tokens from %d to %d", s.limit, name, sum, h.events[i].from, h.events[j].to))
+					s.t.Fatalf("%s, key %s: %d tokens from %d to %d", s.limit, name, sum, h.events[i].from, h.events[j].to)
 				}
 			}
 		}

@@ -3,8 +3,8 @@ package tickgate
 // Stats is a snapshot of a gate's counters since [New]. They are read one after
 // the other while others count, so at full speed they need not add up exactly.
 type Stats struct {
-	Hits    uint64  // decisions whose key was there
-	Misses  uint64  // decisions whose key was not
+	Hits    uint64  // decisions that brought no key in: it was there, or none was needed
+	Misses  uint64  // decisions that brought a key in, or found no room for it
 	HitRate float64 // Hits of all decisions, 0 to 1; 0 before the first
 
 	Size     int // keys held

@@ -115,7 +115,7 @@ func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, 
 	if v == shard.Elsewhere {
 		var r shard.Result
 		v = g.table.Take(p, k, now, n, &r)
-		decide(d, v, &r, n)
+		decide(d, g.number, v, &r, n)
 	} else {
 		d.Reason = verdicts[v]
 		d.Limit = plan.Names[0]
@@ -126,6 +126,7 @@ func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, 
 			if n > 0 {
 				d.receipt.charged.At = at
 				d.receipt.n, d.receipt.slot, d.receipt.first, d.receipt.gen = n, slot, word, plan.Gen()
+				d.receipt.gate = g.number
 			}
 		case shard.TooCostly:
 			d.RetryAfter = Never

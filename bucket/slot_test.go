@@ -19,9 +19,6 @@ type slot struct {
 	seen  clock.Time
 	shift clock.Time
 	back  bool // shift means something
-
-	// Given back so far, ns, as a table counts it.
-	given int64
 }
 
 func newSlot(l Limit, o Origin, at clock.Time) *slot {

@@ -14,16 +14,16 @@ import (
 // in its own swap, or the walk here. Change returns when the walk is done, so
 // that no word is ever two generations old, which its one parity bit could not
 // tell.
-func (t *Table) Change(p *Policy, next *bucket.Plan) {
-	now := p.plan.Load()
-	if brought := next.Init &^ now.Init; brought != 0 {
+func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
+	old := p.plan.Load()
+	if brought := next.Init &^ old.Init; brought != 0 {
 		// Words that come into force: first they get the parity of the present
 		// generation, in old slots by the walk and in new ones by their inserters.
-		p.plan.Store(now.Prepare(next))
+		p.plan.Store(old.Prepare(next))
 		t.walk(p, func(w place) {
 			for k := range bucket.MaxLimits {
 				if brought>>k&1 == 1 {
-					t.word(w.i, k).Store(now.Parity())
+					t.word(w.i, k).Store(old.Parity())
 				}
 			}
 		})
@@ -41,7 +41,11 @@ func (t *Table) Change(p *Policy, next *bucket.Plan) {
 			}
 		}
 	})
+	// Whoever evicts next would have to look at every key: the caller has the time.
 	t.forgetHints()
+	for b := range t.hints {
+		t.leastOwing(uint32(b), now)
+	}
 }
 
 // walk calls do for every key of p, pinned, so that it keeps its slot meanwhile.

@@ -118,9 +118,12 @@ func (t *Table) notice(now clock.Time) {
 // sweepBlocks moves the hand on until it has freed want full keys last accessed
 // at or before cutoff, or scanned most blocks.
 func (t *Table) sweepBlocks(now clock.Time, cutoff int64, want, most int) (freed int) {
-	n := uint32(len(t.hints))
+	// Two that sweep at once go over the same blocks; both find something, or not.
+	n, hand := uint32(len(t.hints)), t.sweep.hand.Load()
+	defer func() { t.sweep.hand.Store(hand) }()
 	for range n {
-		b := t.sweep.hand.Add(1) % n
+		hand++
+		b := hand % n
 		if !t.worthScanning(b, now) {
 			continue
 		}

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +14,7 @@ import (
 func change(t *testing.T, table *Table, p *Policy, tokens, per, capacity int64, at clock.Time) {
 	l, err := bucket.New(tokens, per, capacity)
 	require.NoError(t, err)
-	table.Change(p, p.Plan().Next([]bucket.Named{{Name: "rate", Limit: l}}, "", at))
+	table.Change(p, p.Plan().Next([]bucket.Named{{Name: "rate", Limit: l}}, "", at), at)
 }
 
 // A rollback, or a refund, that sleeps through two changes finds its own parity
@@ -52,4 +53,33 @@ func TestGiveBackOfAnotherRateGivesNothing(t *testing.T) {
 	change(t, table, p, 3, 1_000, 20, 0)
 	pin.Refund(refund, clock.NewManual(0))
 	require.Equal(t, Limited, pin.Allow(0, 6))
+}
+
+// A take that found its second limit used up gives back what it had taken from
+// the first, all of it as long as no time passed.
+func TestUnchargeGivesBack(t *testing.T) {
+	c := clock.NewManual(0)
+	table, err := New(Options{MaxKeys: 8, Clock: c})
+	require.NoError(t, err)
+	l, err := bucket.New(10, int64(time.Second), 10)
+	require.NoError(t, err)
+	p := table.AddPolicy("order.new", (*bucket.Plan)(nil).Next([]bucket.Named{{Name: "a", Limit: l}, {Name: "b", Limit: l}}, "", 0))
+	k := p.Named("desk")
+	require.Equal(t, Allowed, table.Allow(p, &k, 0, 1))
+	w, _, ok := table.find(&k)
+	require.True(t, ok)
+	left := func() int64 {
+		var r Result
+		require.Equal(t, Allowed, table.Take(p, &k, c.Now(), 0, &r))
+		return r.Plan.Limits[r.Limit].Remaining(r.Word, r.Orig, r.At)
+	}
+	// As charge does for the first limit, and another taker comes in between.
+	plan, word := p.Plan(), table.word(w.i, 0)
+	next, ok := plan.Limits[0].Take(word.Load(), bucket.OriginOf(w.m.inc()), 0, 4)
+	require.True(t, ok)
+	word.Store(next)
+	require.Equal(t, Allowed, table.Allow(p, &k, 0, 2))
+	require.Equal(t, int64(3), left())
+	table.uncharge(w, p, plan, plan.Active[:1], 0, 4)
+	require.Equal(t, int64(7), left())
 }

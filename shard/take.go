@@ -63,7 +63,7 @@ func (t *Table) Allow(p *Policy, k *Key, now clock.Time, n int64) Verdict {
 				v = t.takeAll(w, p, now, n, &r)
 			}
 		} else {
-			w, v = t.insert(p, k, h, now, n, nil)
+			_, v = t.insert(p, k, h, now, n, nil)
 		}
 		if v != moved {
 			return v

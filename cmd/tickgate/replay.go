@@ -212,7 +212,8 @@ func (c *replayCmd) probe(file string) error {
 	if err != nil {
 		return err
 	}
-	return in.Close()
+	_ = in.Close() // a fault behind the beginning is reported when it is read
+	return nil
 }
 
 func isLineError(err error) bool {
@@ -225,8 +226,18 @@ func (c *replayCmd) checkHTML() error {
 	if c.HTML == "" {
 		return nil
 	}
-	if info, err := os.Stat(c.HTML); err == nil && info.IsDir() {
-		return fmt.Errorf("--html %s: is a directory, expected a file", c.HTML)
+	if c.HTML == "-" {
+		return errors.New("--html -: the page goes to a file; name one")
+	}
+	if info, err := os.Stat(c.HTML); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("--html %s: is a directory, expected a file", c.HTML)
+		}
+		for _, file := range append([]string{c.Policies}, c.Files...) {
+			if in, err := os.Stat(file); err == nil && os.SameFile(in, info) {
+				return fmt.Errorf("--html %s: would overwrite %s, which is read; name another file", c.HTML, file)
+			}
+		}
 	}
 	if _, err := os.Stat(filepath.Dir(c.HTML)); err != nil {
 		return fmt.Errorf("--html: %w", err)

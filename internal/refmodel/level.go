@@ -77,11 +77,6 @@ func (v *level) lower(tokens *big.Rat) *big.Rat {
 	return took
 }
 
-// fits reports whether n tokens are there.
-func (v *level) fits(n int64) bool {
-	return new(big.Rat).Add(v.used, whole(n)).Cmp(v.capacity) <= 0
-}
-
 // ever reports whether n tokens can be there at all.
 func (v *level) ever(n int64) bool { return n <= v.limit.Capacity }
 

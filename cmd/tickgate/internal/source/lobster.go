@@ -15,8 +15,6 @@ const (
 	OrderCancel = "order.cancel"
 )
 
-const day = int64(24 * time.Hour)
-
 // lobsterParser reads LOBSTER message files:
 //
 //	34200.017459617,1,16113575,18,5853300,1
