@@ -1,9 +1,9 @@
-/* Giving back on one word of a pinned slot: refunds (giveback.go), and the roll-back of a take that found another
- * limit used up (takeall.go). The slot cannot move, so meta plays no part here.
+/* Giving back on one word of a pinned slot: Pin.Refund (giveback.go), and uncharge, the roll-back of a take that found
+ * another limit used up (takeall.go). The slot cannot move, so meta plays no part here.
  *
- * One gift at a time: a word in the slot holds a busy bit and the sum of all that was given. While it is busy nobody
- * else lowers the word. So the word only grows meanwhile, and a compare-and-swap that finds it as it was loaded
- * proves that nobody charged it since. Who finds it busy tries again, or gives nothing back: both are modelled. */
+ * One gift at a time (gifts.go): begin makes the key busy, end counts the gift. While it is busy nobody else lowers the
+ * word. So the word only grows meanwhile, and a compare-and-swap that finds it as it was loaded proves that nobody
+ * charged it since. Who finds it busy tries again, or gives nothing back: both are modelled. */
 #ifndef CAP
 #define CAP 4
 #endif
@@ -22,8 +22,8 @@
 
 byte F;                 /* the word: time at which the bucket is full again */
 byte seen;              /* newest time of a taker, up to GRAIN behind */
-byte given;             /* all that was given back */
-bit  busy;              /* a gift is under way */
+byte given;             /* gifts: all that was given back */
+bit  busy;              /* gifts: one is under way */
 byte clk;
 byte cnt[TMAX+1];       /* ghost: takes that were not given back, by time stamp */
 hidden byte ga, gm;
@@ -46,12 +46,17 @@ inline bound() {
 inline legit() { bound(); assert(F >= gm || gm <= seen); gm = 0 }
 
 #define TAKE   0
-#define REFUND 1
-#define ROLL   2
+#define REFUND 1        /* of a handle's take, which remembers the base b and what was given before it */
+#define PLAIN  2        /* of the gate's take, which remembers neither: b is p1, all gifts count as given since */
+#define ROLL   3        /* uncharge: b is p1, none count */
 
 proctype Caller(byte n; byte kind) {
 	byte at, f, b, d, g, p2;
 	at = clk;
+	if
+	:: kind == REFUND -> d = given                  /* Pin.Take: before the word is loaded */
+	:: else
+	fi;
 	d_step {                                        /* touch */
 		if
 		:: at < seen -> at = seen
@@ -59,7 +64,6 @@ proctype Caller(byte n; byte kind) {
 		:: else
 		fi
 	};
-	d = given;                                      /* before the word is loaded */
 take:
 	f = F;
 	if
@@ -73,19 +77,19 @@ take:
 		fi
 	};
 	if
-	:: kind == REFUND -> d_step { seen = MAX(seen, at) }
-	:: kind == ROLL
+	:: kind == REFUND -> d_step { seen = MAX(seen, at) }    /* see */
 	:: kind == TAKE -> goto done
+	:: else
 	fi;
 #ifdef BUG_STALE_P2
 	p2 = MAX(MIN(MAX(seen, clk), seen + GRAIN), at);
 #endif
-	atomic {
+	atomic {                                        /* begin */
 		if
 #ifdef BUG_NO_LOCK
 		:: true -> d = given - d; given = given + n
 #else
-		:: !busy -> busy = true; d = given - d  /* R */
+		:: !busy -> busy = true; d = given - d  /* R; of all gifts for PLAIN */
 #endif
 		:: true -> goto nothing
 		fi
@@ -95,35 +99,42 @@ take:
 #endif
 lower:
 	f = F;
-	atomic {
-		/* The latest time that a taker may have had, after the load of the word. A roll-back asks no clock. */
 #ifndef BUG_STALE_P2
-		p2 = MAX((kind == ROLL -> seen + GRAIN : MIN(MAX(seen, clk), seen + GRAIN)), at);
+	p2 = seen;                                      /* newest: seen and then the clock, both after the word */
+#endif
+	atomic {
+#ifndef BUG_STALE_P2
+		p2 = MAX(MIN(MAX(p2, clk), p2 + GRAIN), at);
 #endif
 		if
 #ifdef BUG_UNDO_UNSURE
-		:: f == b + n -> g = n
+		:: kind != ROLL && f == b + n -> g = n; p2 = at
 #else
-		:: f == b + n && d == 0 -> g = n        /* nobody charged or gave since: undone exactly */
+		:: kind != ROLL && f == b + n && d == 0 -> g = n; p2 = at       /* nobody charged or gave since: undone exactly */
 #endif
 		:: else ->
 #ifdef BUG_ALL
-			g = MIN(n, SUB(f, p2))
+			g = n
 #else
-			g = MIN(BACK(n, b, at, p2, d), SUB(f, p2))
+			g = BACK(n, (kind == REFUND -> b : at), at, p2, (kind == ROLL -> 0 : d))
 #endif
 		fi
 	};
 	atomic {
 		if
-		:: F == f -> F = f - g; cnt[at] = cnt[at] - n; legit()
+		:: g == 0 -> goto refilled
+		:: g > 0 && F == f -> F = f - MIN(g, SUB(f, p2)); cnt[at] = cnt[at] - n; legit()
 		:: else -> goto lower
 		fi
 	};
-#ifndef BUG_NO_LOCK
-	d_step { given = given + g; busy = false };
-#endif
+counted:
+#ifdef BUG_NO_LOCK
 	goto done;
+#else
+	atomic { given = given + g; busy = false; goto done };  /* end */
+#endif
+refilled:                                               /* time has given all of it back already */
+	atomic { cnt[at] = cnt[at] - n; legit(); goto counted };
 nothing:
 	atomic { cnt[at] = cnt[at] - n; legit() };      /* it counts as not taken, though nothing came back */
 done:

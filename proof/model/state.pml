@@ -98,7 +98,6 @@ byte  word[NS*NW];
 byte  seen[NS];
 #if NW == 2
 bit   busy[NS];         /* a gift is under way */
-byte  given[NS];        /* all that was given back in this slot */
 #endif
 short hdr[NG];
 byte  flr;              /* latest time at which a key was found full and evicted */

@@ -35,7 +35,7 @@ proctype Taker(byte k; byte ops; bit pin) {
 	short h, m;
 	bit fast, ok, held;
 #if NW == 2
-	byte d, raw;
+	byte raw;
 #endif
 call:	skip;
 	d_step { (ops > 0) -> ops--; now = clk };

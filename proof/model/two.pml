@@ -1,6 +1,5 @@
 	/* takeall.go: look at both words, charge in order, give the first back when the second is gone. */
 take:
-	d = given[s];
 	f = F(s,0);
 	f0 = F(s,1);
 	if
@@ -9,15 +8,15 @@ take:
 	fi;
 	atomic {
 		if
-		:: !FITS(f,0) -> w = 0; f = TIME(f); f0 = 0; d = 0; goto deny
-		:: FITS(f,0) && !FITS(f0,1) -> w = 1; f = TIME(f0); f0 = 0; d = 0; goto deny
+		:: !FITS(f,0) -> w = 0; f = TIME(f); f0 = 0; goto deny
+		:: FITS(f,0) && !FITS(f0,1) -> w = 1; f = TIME(f0); f0 = 0; goto deny
 		:: else
 		fi
 	};
 charge0:
 	atomic {
 		if
-		:: F(s,0) == f -> raw = f; f = AFTER(f,0); F(s,0) = f; goto charge1
+		:: F(s,0) == f -> f = AFTER(f,0); F(s,0) = f; goto charge1
 		:: else
 		fi;
 		f = F(s,0)
@@ -25,7 +24,7 @@ charge0:
 	atomic {
 		if
 		:: INC(meta[s]) == i && FITS(f,0) -> goto charge0
-		:: else -> f = 0; f0 = 0; d = 0; goto take
+		:: else -> f = 0; f0 = 0; goto take
 		fi
 	};
 charge1:
@@ -34,7 +33,7 @@ charge1:
 		:: F(s,1) == f0 ->
 			f0 = AFTER(f0,1); F(s,1) = f0;
 			assert(INC(meta[s]) == i || !VISIBLE(meta[s]));
-			f = TIME(f); f0 = TIME(f0); raw = 0; d = 0; goto confirm
+			f = TIME(f); f0 = TIME(f0); goto confirm
 		:: else
 		fi;
 		f0 = F(s,1)
@@ -48,32 +47,32 @@ charge1:
 	/* uncharge: one gift at a time; who finds another under way gives nothing back */
 	atomic {
 		if
-		:: !busy[s] -> busy[s] = true; d = given[s] - d
+		:: !busy[s] -> busy[s] = true
 		:: else -> goto retry
 		fi
 	};
 lower:
 	f0 = F(s,0);
-	atomic {                                        /* the latest time that a taker may have had */
-		if
-		:: d == 0 && f0 == f -> d = 0
-		:: else -> raw = SUB(COST(0), SUB(seen[s] + GRAIN, at)); raw = MIN(raw, SUB(TIME(f0), seen[s] + GRAIN));
-			raw = f0 - raw
-		fi
+	/* newest: seen and then the clock, both after the word. What time has not refilled since the charge is given. */
+	raw = seen[s];
+	atomic {
+		raw = MAX(MIN(MAX(raw, clk), raw + GRAIN), at);
+		f = MIN(SUB(COST(0), SUB(raw, at)), SUB(TIME(f0), raw));
+		raw = 0
 	};
 	if
-	:: INC(meta[s]) != i -> busy[s] = false; goto retry
+	:: f == 0 || INC(meta[s]) != i -> busy[s] = false; goto retry
 	:: else
 	fi;
 	atomic {
 		if
-		:: F(s,0) == f0 -> F(s,0) = raw; assert(INC(meta[s]) == i || !VISIBLE(meta[s]))
+		:: F(s,0) == f0 -> F(s,0) = f0 - f; assert(INC(meta[s]) == i || !VISIBLE(meta[s]))
 		:: else -> goto lower
 		fi
 	};
-	atomic { given[s] = given[s] + COST(0); busy[s] = false };
+	busy[s] = false;                                /* end; the sum of all gifts is refund.pml's matter */
 retry:
-	atomic { f = 0; f0 = 0; d = 0; raw = 0; goto take };
+	atomic { f = 0; f0 = 0; goto take };
 confirm:
 	atomic {                                        /* reload meta */
 		m = meta[s];

@@ -31,6 +31,7 @@ var checks = []check{
 	{"two limits, slow one", "slot.pml", "NW=2 CAP0=2 OPS1=2 TRIES=2", "nothing forgotten of either", false},
 	{"refunds", "refund.pml", "", "bound, nothing minted", false},
 	{"refunds, seen lags", "refund.pml", "GRAIN=1", "bound, nothing minted", false},
+	{"refund of a gate's take", "refund.pml", "KIND1=PLAIN GRAIN=1", "bound, nothing minted", false},
 	{"refund, roll-back", "refund.pml", "KIND1=ROLL KIND2=REFUND KIND3=TAKE USED=1 N3=2", "bound, nothing minted", false},
 	{"two roll-backs", "refund.pml", "KIND1=ROLL KIND2=ROLL KIND3=REFUND GRAIN=1", "bound, nothing minted", false},
 
