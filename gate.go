@@ -21,8 +21,8 @@ type Gate struct {
 	bad   uatomic.Uint64 // requests refused as BadRequest
 	stray uatomic.Uint64 // requests refused as NoPolicy
 
-	number uint32     // tells this gate's decisions from another's
-	tsc    *clock.TSC // the clock, if it is this one: called directly
+	number uint32 // tells this gate's decisions from another's
+	ticker shard.Ticker
 	clock  clock.Clock
 	table  *shard.Table
 	routes atomic.Pointer[routes]
@@ -45,7 +45,8 @@ func New(cfg Config) (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{number: gates.Add(1), clock: cfg.Clock, table: table, known: map[string]*shard.Policy{}}
-	g.tsc, _ = cfg.Clock.(*clock.TSC)
+	g.ticker.Other = cfg.Clock
+	g.ticker.TSC, _ = cfg.Clock.(*clock.TSC)
 	if err := g.Apply(cfg.Policies); err != nil {
 		return nil, err
 	}
@@ -137,14 +138,8 @@ func (g *Gate) Policies() policy.Set { return g.routes.Load().set.Clone() }
 // are no longer reachable. It never fails and may be called again.
 func (g *Gate) Close() error { return nil }
 
-// now reads the gate's clock. Its order with earlier loads does not matter: a
-// time that is some nanoseconds stale mints nothing.
-func (g *Gate) now() clock.Time {
-	if g.tsc != nil {
-		return g.tsc.NowUnordered()
-	}
-	return g.clock.Now()
-}
+// now reads the gate's clock.
+func (g *Gate) now() clock.Time { return g.ticker.Now() }
 
 // maxName is the longest apikey or endpoint, in bytes.
 const maxName = 256

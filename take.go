@@ -28,11 +28,7 @@ func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
 
 // allowNamed decides for an endpoint that a policy names, and counts.
 func (g *Gate) allowNamed(p *shard.Policy, apikey string, n int64) bool {
-	if g.tsc == nil {
-		k := p.Named(apikey)
-		return g.allow(p, &k, g.clock.Now(), n)
-	}
-	v := g.table.AllowNamed(p, apikey, g.tsc, n)
+	v := g.table.AllowNamed(p, apikey, &g.ticker, n)
 	runtime.KeepAlive(g)
 	if v == shard.Allowed {
 		p.CountAllowed()

@@ -12,9 +12,13 @@ import (
 type Key struct {
 	hash  uint64
 	ident uint64
-	head  [inlineKey / 8]uint64
+	head  head
 	tail  []byte // what does not fit into head
 }
+
+// head is the first 24 bytes of a key. It is a struct, not an array, so that it is
+// passed in registers: through memory it cost 22 ns of a decision.
+type head struct{ a, b, c uint64 }
 
 // ident tells apart what equal bytes would not, and most keys before their bytes
 // are looked at.
@@ -54,29 +58,29 @@ func (p *Policy) Unnamed(apikey, endpoint string, buf []byte) Key {
 }
 
 // split returns the first bytes of a name as words, zero-padded, and the rest.
-func split(b []byte) (head [inlineKey / 8]uint64, tail []byte) {
+func split(b []byte) (h head, tail []byte) {
 	n := len(b)
 	switch {
 	case n >= inlineKey:
-		head[0] = binary.LittleEndian.Uint64(b)
-		head[1] = binary.LittleEndian.Uint64(b[8:])
-		head[2] = binary.LittleEndian.Uint64(b[16:])
+		h.a = binary.LittleEndian.Uint64(b)
+		h.b = binary.LittleEndian.Uint64(b[8:])
+		h.c = binary.LittleEndian.Uint64(b[16:])
 		tail = b[inlineKey:]
 	case n > 16:
-		head[0] = binary.LittleEndian.Uint64(b)
-		head[1] = binary.LittleEndian.Uint64(b[8:])
-		head[2] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (24 - uint(n)))
+		h.a = binary.LittleEndian.Uint64(b)
+		h.b = binary.LittleEndian.Uint64(b[8:])
+		h.c = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (24 - uint(n)))
 	case n >= 8:
-		head[0] = binary.LittleEndian.Uint64(b)
-		head[1] = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (16 - uint(n)))
+		h.a = binary.LittleEndian.Uint64(b)
+		h.b = binary.LittleEndian.Uint64(b[n-8:]) >> (8 * (16 - uint(n)))
 	case n >= 4:
 		// Two halves that overlap: where they do, they agree.
-		head[0] = uint64(binary.LittleEndian.Uint32(b)) |
+		h.a = uint64(binary.LittleEndian.Uint32(b)) |
 			uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*(uint(n)-4))
 	case n > 0:
-		head[0] = uint64(b[0]) | uint64(b[n/2])<<(8*(uint(n)/2)) | uint64(b[n-1])<<(8*(uint(n)-1))
+		h.a = uint64(b[0]) | uint64(b[n/2])<<(8*(uint(n)/2)) | uint64(b[n-1])<<(8*(uint(n)-1))
 	}
-	return head, tail
+	return h, tail
 }
 
 // mix joins two hashes. The multiplier is the golden ratio, odd; the shift
@@ -90,8 +94,8 @@ func mix(a, b uint64) uint64 {
 // is reports whether slot i holds k. The answer counts only if the slot's
 // incarnation did not change meanwhile.
 func (t *Table) is(i uint32, s *slot, k *Key) bool {
-	if s.ident.Load() != k.ident || s.key[0].Load() != k.head[0] ||
-		s.key[1].Load() != k.head[1] || s.key[2].Load() != k.head[2] {
+	if s.ident.Load() != k.ident || s.key[0].Load() != k.head.a ||
+		s.key[1].Load() != k.head.b || s.key[2].Load() != k.head.c {
 		return false
 	}
 	return len(k.tail) == 0 || t.isTail(i, k.tail)
@@ -112,9 +116,9 @@ func (t *Table) isTail(i uint32, tail []byte) bool {
 // write puts k into slot i, which the caller owns.
 func (t *Table) write(i uint32, s *slot, k *Key) {
 	s.ident.Store(k.ident)
-	for j, w := range k.head {
-		s.key[j].Store(w)
-	}
+	s.key[0].Store(k.head.a)
+	s.key[1].Store(k.head.b)
+	s.key[2].Store(k.head.c)
 	if len(k.tail) > 0 {
 		e := t.ext(i)
 		for j, tail := 0, k.tail; len(tail) > 0; j++ {
