@@ -2,6 +2,7 @@ package tickgate_test
 
 import (
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/tickgate/tickgate"
@@ -10,25 +11,17 @@ import (
 )
 
 func Example() {
-	limit, err := policy.ParseLimit("3/h name=orders")
+	set := policy.Set{{Endpoint: "order.new", Limits: []policy.Limit{{Tokens: 100, Per: time.Second, Burst: 20}}}}
+	gate, err := tickgate.New(tickgate.Config{Policies: set, Clock: clock.NewManual(0)}) // no Clock: the machine's
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	gate, err := tickgate.New(tickgate.Config{
-		Policies: policy.Set{{Endpoint: "order.new", Limits: []policy.Limit{limit}}},
-	})
-	if err != nil {
-		panic(err)
+	for i := 1; i <= 21; i++ {
+		if d := gate.Take("desk-7", "order.new", 1); !d.Allowed {
+			fmt.Println("order", i, d.Reason, "by", d.Limit, "- again in", d.RetryAfter)
+		}
 	}
-	for range 4 {
-		d := gate.Take("alice", "order.new", 1)
-		fmt.Println(d.Allowed, d.Limit, d.Remaining, d.RetryAfter.Round(time.Minute))
-	}
-	// Output:
-	// true orders 2 0s
-	// true orders 1 0s
-	// true orders 0 0s
-	// false orders 0 20m0s
+	// Output: order 21 limited by 100/s burst=20 - again in 10ms
 }
 
 // exampleGate has a clock that stands still until it is moved, as tests want it.
