@@ -10,12 +10,6 @@ type Charged struct {
 	Done  int64      // what had been given back on this key by then, ns of refill
 }
 
-// Ahead returns used at now as nanoseconds of refill, rounded down: what goes
-// into [Charged].
-func (l *Limit) Ahead(w uint64, o Origin, now clock.Time) int64 {
-	return used(w, l.pos(o, now)) / int64(l.unit)
-}
-
 // GiveBack returns how much of a charge of n tokens may be given back at now, in
 // position units, and the same in nanoseconds of refill, rounded up. given is
 // what was given back on the key since the charge, ns.
@@ -52,8 +46,8 @@ func (l *Limit) Lower(w uint64, o Origin, now clock.Time, units uint64) uint64 {
 	return w - min(units, uint64(used(w, l.pos(o, now))))
 }
 
-// AheadBefore is [Limit.Ahead] for the word before n tokens were taken, given the
-// word after.
+// AheadBefore returns what was used at now before n tokens were taken, given the
+// word after, as nanoseconds of refill, rounded down: what goes into [Charged].
 func (l *Limit) AheadBefore(after uint64, o Origin, now clock.Time, n int64) int64 {
 	return max(0, used(after, l.pos(o, now))-n*l.cost) / int64(l.unit)
 }

@@ -16,7 +16,7 @@ func TestFullBucket(t *testing.T) {
 			now := start + later
 			require.True(t, l.IsFull(w, o, now))
 			require.Zero(t, l.Used(w, o, now))
-			require.Zero(t, l.Ahead(w, o, now))
+			require.Zero(t, l.AheadBefore(w, o, now, 0))
 			require.Equal(t, l.Capacity(), l.Remaining(w, o, now))
 			require.Zero(t, l.Retry(w, o, now, l.Capacity()))
 			require.True(t, l.Fits(l.Capacity()))

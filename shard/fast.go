@@ -88,19 +88,10 @@ func (t *Table) allowNamed(p *Policy, apikey string, now clock.Time, n int64) Ve
 // filling in a [Result] costs more than deciding. The verdict is [Elsewhere], and
 // nothing has happened, where the case is not the usual one.
 func (t *Table) TakeNear(p *Policy, k *Key, now clock.Time, n int64) (v Verdict, plan *bucket.Plan, word uint64, at clock.Time, late int64, slot uint64) {
-	base, off := t.home(k.hash)
-	for to := min(off+near, t.shardSlots); off < to; off++ {
-		i := base + off
-		s := t.slot(i)
-		m := s.load()
-		if !m.visible() || !t.is(i, s, k) {
-			continue
-		}
-		w := place{i, s, m}
+	if w, ok := t.nearby(k); ok {
 		if v, plan, word, at, late = t.takeOne(w, p, now, n); v < moved {
 			return v, plan, word, at, late, w.id()
 		}
-		break
 	}
 	return Elsewhere, nil, 0, 0, 0, 0
 }

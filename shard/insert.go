@@ -40,20 +40,8 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *
 		if searched && t.keys.Load() >= t.maxKeys {
 			continue // look again before anything is evicted
 		}
-		switch t.room() {
-		case noRoom:
-			// Before a key is refused, or another one dropped: the last room may have gone
-			// to this very key since it was searched. Then its header changed before
-			// room counted it.
-			if loadHeader(g.header) != h || !t.reject && t.evict(now) {
-				continue
-			}
-			if own.s != nil {
-				t.abandon(own)
-			}
-			t.stats.missed.Add(1)
-			return place{}, Full
-		case promised:
+		room := t.room()
+		if room == promised {
 			// The last room is taken by an insert that is under way, perhaps of this
 			// very key: look again before a key is refused, or dropped, for nothing.
 			if wait++; wait < patience {
@@ -62,21 +50,21 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *
 				}
 				continue
 			}
-			if !t.reject && t.evict(now) {
+		}
+		if room != someRoom {
+			// Before a key is refused, or another one dropped: the last room may have gone
+			// to this very key since it was searched. Then its header changed before
+			// room counted it.
+			if room == noRoom && loadHeader(g.header) != h || !t.reject && t.evict(now) {
 				continue
 			}
-			if own.s != nil {
-				t.abandon(own)
-			}
-			t.stats.missed.Add(1)
-			return place{}, Full
+			return t.refuse(own)
 		}
 		claimed := own.s != nil
 		if !claimed {
 			var ok bool
 			if own, ok = t.claim(&g, now); !ok {
-				t.stats.missed.Add(1)
-				return place{}, Full
+				return t.refuse(place{})
 			}
 			t.write(own.i, own.s, k)
 		}
@@ -106,9 +94,7 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *
 	t.help(&g, loadHeader(g.header))
 	if late := at - now; late < 0 || late >= stepBack {
 		// The clock was set back since the floor was raised (touch).
-		c := t.cold(own.i)
-		c.shift.Store(int64(late))
-		c.shiftInc.Store(own.m.inc() + 1)
+		t.cold(own.i).setShift(own.m, late)
 	} else if r != nil {
 		r.Late = int64(late)
 	}
@@ -175,6 +161,16 @@ func (t *Table) claim(g *group, now clock.Time) (place, bool) {
 			return place{}, false
 		}
 	}
+}
+
+// refuse answers for a key that there is no room for, and frees the slot that was
+// claimed for it, if any.
+func (t *Table) refuse(own place) (place, Verdict) {
+	if own.s != nil {
+		t.abandon(own)
+	}
+	t.stats.missed.Add(1)
+	return place{}, Full
 }
 
 // abandon frees a slot that its owner did not publish.

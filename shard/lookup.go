@@ -12,19 +12,27 @@ type place struct {
 // acts on the place looks at meta again afterwards. Where it finds nothing, it
 // returns the header under which it searched in vain.
 func (t *Table) find(k *Key) (place, header, bool) {
+	if w, ok := t.nearby(k); ok {
+		return w, 0, true
+	}
+	g := t.group(k.hash)
+	h := loadHeader(g.header)
+	w, ok := t.search(&g, h, k)
+	return w, h, ok
+}
+
+// nearby looks for k in the first slots from its home position on.
+func (t *Table) nearby(k *Key) (place, bool) {
 	base, off := t.home(k.hash)
 	for to := min(off+near, t.shardSlots); off < to; off++ {
 		i := base + off
 		s := t.slot(i)
 		m := s.load()
 		if m.visible() && t.is(i, s, k) {
-			return place{i, s, m}, 0, true
+			return place{i, s, m}, true
 		}
 	}
-	g := t.group(k.hash)
-	h := loadHeader(g.header)
-	w, ok := t.search(&g, h, k)
-	return w, h, ok
+	return place{}, false
 }
 
 // findPending is find for those who would answer that a key is not there: one

@@ -61,11 +61,16 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 		if behind >= 0 && behind < stepBack {
 			return seen, int64(behind)
 		}
-		// Two that do this at once store the shifts of their own times, either good.
-		c.shift.Store(int64(behind))
-		c.shiftInc.Store(id)
+		c.setShift(w.m, behind)
 		return seen, 0
 	}
+}
+
+// setShift notes by how much the key of m's incarnation is ahead of its callers.
+// Two that do this at once store the shifts of their own times, either good.
+func (c *cold) setShift(m meta, by clock.Time) {
+	c.shift.Store(int64(by))
+	c.shiftInc.Store(m.inc() + 1)
 }
 
 // moveOn moves a slot's time from seen to a later one, which may need its words
