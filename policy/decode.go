@@ -165,7 +165,7 @@ func (d *decoder) limit(i, j int, n node) (l Limit) {
 		}
 		return l
 	}
-	const keys = "name, tokens, per, burst, window"
+	const keys = "name, tokens, per, burst, reserve, window, skew"
 	if n.kind != '{' {
 		d.fault(whole, n.start, d.raw(n), `must be a string such as "100/s burst=20", or an object with the keys `+keys)
 		return l
@@ -180,6 +180,10 @@ func (d *decoder) limit(i, j int, n node) (l Limit) {
 			l.Burst = d.whole(at, v)
 		case "per":
 			l.Per = d.period(at, v)
+		case "reserve":
+			l.Reserve = d.whole(at, v)
+		case "skew":
+			l.Skew = d.period(at, v)
 		case "window":
 			w, ok := windowNamed(v.text)
 			if v.kind != '"' || !ok {

@@ -110,7 +110,7 @@ func parseBurst(text string) (Limit, error) {
 		return bad(reason)
 	case l.Window == Unlimited && l.Name == "":
 		return l, nil
-	case l.Name != "", l.Burst != 0, l.Window != TokenBucket && l.Window != Rolling:
+	case l.Name != "", l.Burst != 0, l.Reserve != 0, l.Skew != 0, l.Window != TokenBucket && l.Window != Rolling:
 		return bad("the burst cap is a rolling window and takes no options")
 	}
 	l.Name, l.Window = nameBurst, Rolling

@@ -109,7 +109,7 @@ func TestFromEnvReportsEveryFaultAtOnce(t *testing.T) {
 		`MEM_RATE_LIMIT_BURST = -1: not a rate` + form,
 	}, messages(err))
 
-	for _, value := range []string{"0", "1.5", "1e30", "abc", "deny", "10/s aligned", "10/s burst=5", "10/s name=x", "99999999999999999999",
+	for _, value := range []string{"0", "1.5", "1e30", "abc", "deny", "10/s aligned", "10/s burst=5", "10/s name=x", "10/s reserve=2", "10/s rolling skew=1ms", "99999999999999999999",
 		"3000000000", "1/2d", "unlimited name=x"} {
 		_, err := FromEnv(MemoryAPI(), env(map[string]string{"MEM_RATE_LIMIT_BURST": value}))
 		var fault *ConfigError

@@ -12,8 +12,8 @@ const MaxBytes = 4 << 20
 // ParsePolicies reads a set from JSON: an array of policies, or an object whose
 // only key is "policies". A policy has the keys endpoint, limits, credit and
 // shadow; a limit is a string that [ParseLimit] reads, or an object with the keys
-// name, tokens, per ("s", "10s"), burst and window. Burst means the bucket's
-// capacity (as in x/time/rate).
+// name, tokens, per ("s", "10s"), burst, reserve, window and skew ("50ms"). Burst
+// means the bucket's capacity (as in x/time/rate).
 //
 //	[
 //	  {"endpoint": "order.new", "limits": ["100/s burst=20", "10/s rolling"], "credit": 5},

@@ -49,6 +49,13 @@ func TestParsePolicies(t *testing.T) {
 	var l Limit
 	require.NoError(t, json.Unmarshal([]byte(`{"tokens": 5, "per": "m"}`), &l))
 	require.Equal(t, Limit{Tokens: 5, Per: time.Minute}, l)
+	require.NoError(t, json.Unmarshal([]byte(`{"skew": "50ms", "reserve": 2, "tokens": 5, "per": "m", "window": "aligned"}`), &l))
+	require.Equal(t, Limit{Tokens: 5, Per: time.Minute, Reserve: 2, Window: Aligned, Skew: 50 * time.Millisecond}, l)
+	out, err := json.Marshal(l)
+	require.NoError(t, err)
+	require.Equal(t, `"5/m reserve=2 aligned skew=50ms"`, string(out))
+	require.NoError(t, json.Unmarshal([]byte(`{"tokens": 5, "per": "m", "reserve": 0, "skew": "0s"}`), &l))
+	require.Equal(t, Limit{Tokens: 5, Per: time.Minute}, l)
 	require.NoError(t, json.Unmarshal([]byte(`"6/m"`), &l))
 	require.Equal(t, Limit{Tokens: 6, Per: time.Minute}, l)
 }
@@ -93,7 +100,7 @@ func TestParsePoliciesReportsEveryFaultWithItsPlace(t *testing.T) {
   {"Endpoint": "e", "limits": ["deny", {"tokens": 3000000000, "per": "s"}]}
 ]`)
 	const policyKeys = "; the keys are endpoint, limits, credit, shadow"
-	const limitKeys = "; the keys are name, tokens, per, burst, window"
+	const limitKeys = "; the keys are name, tokens, per, burst, reserve, window, skew"
 	require.Equal(t, []string{
 		`line 2, column 16: policies[0].endpoint = "": must not be empty`,
 		`line 2, column 40: policies[0].limits[1] = "abc": not a rate; ` + limitForm,
@@ -110,7 +117,7 @@ func TestParsePoliciesReportsEveryFaultWithItsPlace(t *testing.T) {
 		`line 5, column 48: policies[3](a).credit = -5: must not be negative`,
 		`line 6, column 3: policies[4] = 7: must be an object with the keys endpoint, limits, credit, shadow`,
 		`line 7, column 16: policies[5].endpoint = 8: must be a string such as "order.new"`,
-		`line 7, column 30: policies[5].limits[0] = "null": must be a string such as "100/s burst=20", or an object with the keys name, tokens, per, burst, window`,
+		`line 7, column 30: policies[5].limits[0] = "null": must be a string such as "100/s burst=20", or an object with the keys name, tokens, per, burst, reserve, window, skew`,
 		`line 7, column 47: policies[5].shadow = "\"yes\"": must be true or false`,
 		`line 7, column 64: policies[5].credit = 1e30: must be at most 9223372036854775807`,
 		`line 8, column 21: policies[6](c).endpoint = "\"d\"": key given twice`,
@@ -157,6 +164,10 @@ func TestParsePoliciesRefuses(t *testing.T) {
 		`[{"endpoint":"a","limits":[{"tokens":5,"per":10}]}]`:                `limits[0].per = 10: must be a string; write [k]unit`,
 		`[{"endpoint":"a","limits":[{"tokens":[5],"per":"s"}]}]`:             `limits[0].tokens = "[5]": must be a whole number`,
 		`[{"endpoint":"a","limits":[{"tokens":5,"per":"s","window":1}]}]`:    `limits[0].window = 1: not a window`,
+		`[{"endpoint":"a","limits":[{"tokens":5,"per":"s","skew":50}]}]`:     `limits[0].skew = 50: must be a string; write [k]unit`,
+		`[{"endpoint":"a","limits":[{"tokens":5,"per":"s","skew":"50ms"}]}]`: `limits[0].skew = 50ms: must be left out of a token bucket`,
+		`[{"endpoint":"a","limits":[{"tokens":5,"per":"s","reserve":"2"}]}]`: `limits[0].reserve = 2: must be a whole number, without quotes`,
+		`[{"endpoint":"a","limits":[{"tokens":5,"per":"s","reserve":5}]}]`:   `limits[0].reserve = 5: must be below the capacity of 5`,
 		`[{"endpoint":"a","limits":["0/s"]}]`:                                "tokens must be above zero",
 		`[{"endpoint":"a","limits":["-1/s"]}]`:                               "must be a whole number",
 		`[{"endpoint":"a","limits":["1e30/s"]}]`:                             "must be at most",
@@ -210,6 +221,7 @@ func FuzzParsePolicies(f *testing.F) {
 	}
 	for _, s := range []string{
 		`{"policies":[{"endpoint":"a","limits":[{"name":"n","tokens":1e3,"per":"10s","burst":5,"window":"rolling"}],"credit":1,"shadow":true}]}`,
+		`[{"endpoint":"a","limits":[{"tokens":9,"per":"10s","reserve":5,"window":"aligned","skew":"4s"},"9/s reserve=8"]}]`,
 		`[{"endpoint":"a","limits":["deny"]},{"endpoint":"a","limits":["unlimited"]}]`,
 		`[{"endpoint":"\ud800","limits":["1/s"]}]`, "[[[[[[[[[[", `{"policies":`, "\xff", "null", `[{}]`, `[{"":0}]`, "[]]", "{}{}",
 	} {

@@ -24,9 +24,30 @@ type Limit struct {
 	// the capacity of any other window is its Tokens.
 	Burst int64
 	// Window is the way of counting; zero is TokenBucket. With Unlimited and
-	// Deny, Tokens, Per and Burst are zero.
+	// Deny, all numbers are zero.
 	Window Window
+	// Reserve is how many tokens of the capacity only urgent calls may take, so
+	// that a cancel still passes when orders have used up the rest: 0 <= Reserve
+	// < Capacity(). To an ordinary call the capacity is Capacity() - Reserve.
+	Reserve int64
+	// Skew guards against phase: how uncertain it is when the other side counts
+	// a message, as its clock lags ours or the network delays it. Zero is no
+	// guard. A window counts for that much longer:
+	//
+	//	Aligned    until Skew after its boundary; what passes between the
+	//	           boundary and then counts in both windows; 2·Skew < Per
+	//	FromFirst  nothing passes from Skew before the end until Skew after it;
+	//	           2·Skew < Per
+	//	Rolling    at most Tokens in any span of Per + Skew, which is at most MaxPer
+	//
+	// A token bucket has no phase and no Skew: take a Burst that is lower by
+	// the tokens that come back within the uncertainty.
+	Skew time.Duration
 }
+
+// MaxWindowTokens is the highest Tokens of an Aligned, FromFirst or Rolling
+// limit: 2^30, more than any venue counts, and little enough for half a word.
+const MaxWindowTokens = 1 << 30
 
 // Capacity returns the most tokens that can pass at once: Burst, or Tokens when
 // Burst is zero; 0 for Deny and math.MaxInt64 for Unlimited.
@@ -55,7 +76,8 @@ func (l Limit) Label() string {
 }
 
 // String returns the canonical form, which ParseLimit reads back as the same
-// limit: rate, burst if set, window unless it is a token bucket, name if set.
+// limit: rate, burst and reserve if set, window unless it is a token bucket, skew
+// and name if set.
 // An invalid limit is printed as far as its fields go.
 func (l Limit) String() string {
 	var b strings.Builder
@@ -70,8 +92,14 @@ func (l Limit) String() string {
 	if l.Burst != 0 {
 		b.WriteString(" burst=" + strconv.FormatInt(l.Burst, 10))
 	}
+	if l.Reserve != 0 {
+		b.WriteString(" reserve=" + strconv.FormatInt(l.Reserve, 10))
+	}
 	if l.Window != TokenBucket && l.Window != Unlimited && l.Window != Deny {
 		b.WriteString(" " + l.Window.String())
+	}
+	if l.Skew != 0 {
+		b.WriteString(" skew=" + formatSpan(l.Skew))
 	}
 	if l.Name != "" {
 		if strings.Contains(l.Name, " ") {

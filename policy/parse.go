@@ -3,17 +3,18 @@ package policy
 import "strings"
 
 // limitForm is what every error about the form of a limit ends with.
-const limitForm = `write N/[k]unit[ burst=B][ rolling|aligned|from-first][ name=X], as in "100/s", ` +
-	`"6000/m burst=200" or "10/1s rolling", or "unlimited" or "deny"`
+const limitForm = `write N/[k]unit[ burst=B][ reserve=R][ rolling|aligned|from-first][ skew=D][ name=X], ` +
+	`as in "100/s", "6000/m burst=200" or "10/1s rolling", or "unlimited" or "deny"`
 
 // ParseLimit reads a limit in the form
 //
-//	N/[k]unit[ burst=B][ rolling|aligned|from-first|token-bucket][ name=X]
+//	N/[k]unit[ burst=B][ reserve=R][ rolling|aligned|from-first|token-bucket][ skew=D][ name=X]
 //
 // or "unlimited" or "deny", each with an optional name. The rate is read as by
 // [ParseRate]. Options may come in any order, each once. Burst means the
-// bucket's capacity (as in x/time/rate). A name with spaces is written
-// name="a name".
+// bucket's capacity (as in x/time/rate), reserve the part of the capacity that is
+// for urgent calls, skew a time such as 50ms; see [Limit]. A name with spaces is
+// written name="a name".
 //
 // What it returns is valid, and String prints it canonically. Anything else is
 // one [*ConfigError] with all that is wrong, in one line.
@@ -79,7 +80,7 @@ func readLimit(s string) (Limit, string) {
 		}
 		l.Tokens, l.Per = r.Tokens, r.Per
 	}
-	var seenBurst, seenName, seenWindow bool
+	var seenBurst, seenReserve, seenWindow, seenSkew, seenName bool
 	for _, word := range words[1:] {
 		key, value, isOption := strings.Cut(word, "=")
 		window, isWindow := windowNamed(word)
@@ -105,6 +106,28 @@ func readLimit(s string) (Limit, string) {
 				return Limit{}, "burst must be above zero, or left out"
 			}
 			seenBurst = true
+		case isOption && key == "reserve":
+			if seenReserve {
+				return Limit{}, "reserve given twice"
+			}
+			if l.Reserve, reason = wholeNumber(value); reason != "" {
+				return Limit{}, "reserve " + reason
+			}
+			if l.Reserve == 0 {
+				return Limit{}, "reserve must be above zero, or left out"
+			}
+			seenReserve = true
+		case isOption && key == "skew":
+			if seenSkew {
+				return Limit{}, "skew given twice"
+			}
+			if l.Skew, reason = readPeriod(value); reason != "" {
+				return Limit{}, "skew " + reason
+			}
+			if l.Skew == 0 {
+				return Limit{}, "skew must be above zero, or left out"
+			}
+			seenSkew = true
 		case isWindow && window < Unlimited:
 			if seenWindow {
 				return Limit{}, "more than one window"

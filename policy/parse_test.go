@@ -56,6 +56,18 @@ func TestParseLimit(t *testing.T) {
 		{`100/h name="hour"`, Limit{Name: "hour", Tokens: 100, Per: time.Hour}, "100/h name=hour"},
 		{"100/h name=a=b", Limit{Name: "a=b", Tokens: 100, Per: time.Hour}, "100/h name=a=b"},
 		{"5/s rolling burst=5", Limit{Tokens: 5, Per: time.Second, Burst: 5, Window: Rolling}, "5/s burst=5 rolling"},
+		{"5/s reserve=2", Limit{Tokens: 5, Per: time.Second, Reserve: 2}, "5/s reserve=2"},
+		{"5/s reserve=8 burst=9", Limit{Tokens: 5, Per: time.Second, Burst: 9, Reserve: 8}, "5/s burst=9 reserve=8"},
+		{"300/10s skew=50ms aligned", Limit{Tokens: 300, Per: 10 * time.Second, Window: Aligned, Skew: 50 * time.Millisecond}, "300/10s aligned skew=50ms"},
+		{"500/3s from-first skew=1s", Limit{Tokens: 500, Per: 3 * time.Second, Window: FromFirst, Skew: time.Second}, "500/3s from-first skew=1s"},
+		{"500/3s from-first skew=sec", Limit{Tokens: 500, Per: 3 * time.Second, Window: FromFirst, Skew: time.Second}, "500/3s from-first skew=1s"},
+		{
+			"10/s name=x skew=1500us rolling reserve=1e0 burst=10",
+			Limit{Name: "x", Tokens: 10, Per: time.Second, Burst: 10, Window: Rolling, Reserve: 1, Skew: 1500 * time.Microsecond},
+			"10/s burst=10 reserve=1 rolling skew=1500us name=x",
+		},
+		{"1/d rolling skew=364d", Limit{Tokens: 1, Per: Day, Window: Rolling, Skew: 364 * Day}, "1/d rolling skew=364d"},
+		{"1073741824/s rolling", Limit{Tokens: 1 << 30, Per: time.Second, Window: Rolling}, "1073741824/s rolling"},
 		{"unlimited", Limit{Window: Unlimited}, "unlimited"},
 		{"deny", Limit{Window: Deny}, "deny"},
 		{"deny name=halt", Limit{Name: "halt", Window: Deny}, "deny name=halt"},
@@ -130,6 +142,30 @@ func TestParseLimitRefuses(t *testing.T) {
 		{"10/s burst=9223372036854775807", "burst must refill within 365d"},
 		{"1/d burst=366", "burst must refill within 365d"},
 		{"10/s burst=5 burst=6", "burst given twice"},
+		{"10/s reserve=0", "reserve must be above zero, or left out"},
+		{"10/s reserve=-1", "reserve must be a whole number"},
+		{"10/s reserve=", "reserve must be a whole number"},
+		{"10/s reserve=1e30", "reserve must be at most 9223372036854775807"},
+		{"10/s reserve=10", "reserve must be below the capacity of 10, so that ordinary calls can pass"},
+		{"10/s burst=5 reserve=5", "reserve must be below the capacity of 5"},
+		{"10/s reserve=1 reserve=1", "reserve given twice"},
+		{"0/s reserve=3", "tokens must be above zero;"},
+		{"unlimited reserve=1", "unlimited takes nothing but a name"},
+		{"deny skew=1s", "deny takes nothing but a name"},
+		{"10/s aligned skew=0s", "skew must be above zero, or left out"},
+		{"10/s aligned skew=-1s", "skew must be a whole number and a unit"},
+		{"10/s aligned skew=", "skew must be a whole number and a unit"},
+		{"10/s aligned skew=50", "skew must be a whole number and a unit"},
+		{"10/s aligned skew=107000d", "skew must be at most 365d"},
+		{"10/s aligned skew=1ms skew=1ms", "skew given twice"},
+		{"10/s skew=1ms", "skew must be left out of a token bucket; lower its burst by rate x jitter instead"},
+		{"10/s aligned skew=500ms", "skew must be less than half the period of 1s"},
+		{"10/s from-first skew=500ms", "skew must be less than half the period of 1s"},
+		{"1/d rolling skew=365d", "skew must be at most 365d together with the period"},
+		{"1073741825/s rolling", "tokens must be at most 1073741824 in a window; only a token bucket holds more"},
+		{"1073741825/s aligned", "tokens must be at most 1073741824 in a window"},
+		{"1073741825/s from-first", "tokens must be at most 1073741824 in a window"},
+		{"5/s reserve=7 skew=1s", "reserve must be below the capacity of 5, so that ordinary calls can pass, skew must be left out of"},
 		{"10/s burst", `unknown option "burst"`},
 		{"10/s Burst=5", `unknown option "Burst=5"`},
 		{"10/s burts=5", `unknown option "burts=5"`},
@@ -306,6 +342,8 @@ func TestLimitText(t *testing.T) {
 func TestStringOfInvalidLimits(t *testing.T) {
 	require.Equal(t, "0/0s", Limit{}.String())
 	require.Equal(t, "-1/-1s burst=-2 window(9)", Limit{Tokens: -1, Per: -time.Second, Burst: -2, Window: 9}.String())
+	require.Equal(t, "-1/-1s reserve=-3 aligned skew=-4ns", Limit{Tokens: -1, Per: -time.Second, Window: Aligned, Reserve: -3, Skew: -4}.String())
+	require.Equal(t, "deny reserve=3 skew=1s", Limit{Window: Deny, Reserve: 3, Skew: time.Second}.String())
 	require.Equal(t, "unlimited 5/s burst=2", Limit{Tokens: 5, Per: time.Second, Burst: 2, Window: Unlimited}.String())
 }
 
@@ -313,7 +351,8 @@ func FuzzParseLimit(f *testing.F) {
 	for _, s := range []string{
 		"100/s", "6000/m burst=200", "10/1s rolling", "unlimited", "deny", "10r/s", "10-S", "1e6/250ms aligned",
 		`100/h name="per hour" from-first`, "1/d burst=365", "2/ns", "9223372036854775807/365d", "1e30", "-1", "0/0s",
-		"1/106752d", "NaN", "x=y", `name="`, "5/10µs",
+		"1/106752d", "NaN", "x=y", `name="`, "5/10µs", "5/s reserve=4", "300/10s reserve=9 aligned skew=50ms",
+		"9/2s burst=9 rolling skew=1s name=x", "1e9/s from-first skew=499ms", "1/d rolling skew=364d",
 	} {
 		f.Add(s)
 	}

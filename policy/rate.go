@@ -133,6 +133,16 @@ func formatPeriod(d time.Duration) string {
 	panic("unreachable: every duration is a multiple of 1 ns")
 }
 
+// formatSpan is formatPeriod with the number always there: where no slash stands
+// before it, "1s" reads better than "s".
+func formatSpan(d time.Duration) string {
+	s := formatPeriod(d)
+	if s[0] >= 'a' {
+		return "1" + s
+	}
+	return s
+}
+
 // readPeriod reads "[k]unit".
 func readPeriod(s string) (time.Duration, string) {
 	digits := 0

@@ -141,9 +141,20 @@ func limitFaults(l Limit, emit func(field, value, reason string)) {
 		if l.Burst != 0 {
 			emit("burst", strconv.FormatInt(l.Burst, 10), reason)
 		}
+		if l.Reserve != 0 {
+			emit("reserve", strconv.FormatInt(l.Reserve, 10), reason)
+		}
+		if l.Skew != 0 {
+			emit("skew", formatSpan(l.Skew), reason)
+		}
 		return
 	}
 	rateFaults(l.Rate(), emit)
+	counts := l.Window == Aligned || l.Window == FromFirst || l.Window == Rolling
+	if counts && l.Tokens > MaxWindowTokens {
+		emit("tokens", strconv.FormatInt(l.Tokens, 10),
+			fmt.Sprintf("must be at most %d in a window; only a token bucket holds more", MaxWindowTokens))
+	}
 	burst := strconv.FormatInt(l.Burst, 10)
 	switch {
 	case l.Burst < 0:
@@ -156,8 +167,40 @@ func limitFaults(l Limit, emit func(field, value, reason string)) {
 	case l.Burst != l.Tokens:
 		emit("burst", burst, "must be left out: only a token bucket has a burst, the capacity of a window is its tokens")
 	}
+	reserveFaults(l, emit)
+	skewFaults(l, emit)
 	if l.Window > Deny {
 		emit("window", l.Window.String(), "not a window; "+windowForms)
+	}
+}
+
+func reserveFaults(l Limit, emit func(field, value, reason string)) {
+	reserve := strconv.FormatInt(l.Reserve, 10)
+	switch capacity := l.Capacity(); {
+	case l.Reserve < 0:
+		emit("reserve", reserve, "must not be negative; zero keeps nothing for urgent calls")
+	case l.Reserve > 0 && capacity > 0 && l.Reserve >= capacity: // a faulty capacity is a fault of its own
+		emit("reserve", reserve, fmt.Sprintf("must be below the capacity of %d, so that ordinary calls can pass", capacity))
+	}
+}
+
+func skewFaults(l Limit, emit func(field, value, reason string)) {
+	fault := func(reason string) { emit("skew", formatSpan(l.Skew), reason) }
+	switch {
+	case l.Skew < 0:
+		fault("must not be negative; zero is no guard")
+	case l.Skew == 0:
+	case l.Window == TokenBucket:
+		fault("must be left out of a token bucket; lower its burst by rate x jitter instead")
+	case l.Per <= 0 || l.Per > MaxPer: // a fault of its own
+	case l.Window == Rolling:
+		if l.Skew > MaxPer-l.Per {
+			fault("must be at most 365d together with the period")
+		}
+	case l.Window == Aligned || l.Window == FromFirst:
+		if l.Skew > (l.Per-1)/2 { // 2·Skew >= Per, without overflow
+			fault("must be less than half the period of " + formatSpan(l.Per))
+		}
 	}
 }
 

@@ -14,13 +14,34 @@ import (
 // sound judges the numbers of a limit with math/big, apart from the code.
 func sound(l Limit) bool {
 	if l.Window == Unlimited || l.Window == Deny {
-		return l.Tokens == 0 && l.Per == 0 && l.Burst == 0
+		return l.Tokens == 0 && l.Per == 0 && l.Burst == 0 && l.Reserve == 0 && l.Skew == 0
 	}
 	if l.Window > Deny || l.Tokens <= 0 || l.Per <= 0 || l.Per > MaxPer || l.Burst < 0 {
 		return false
 	}
 	if l.Window != TokenBucket && l.Burst != 0 && l.Burst != l.Tokens {
 		return false
+	}
+	if l.Window != TokenBucket && l.Tokens > 1<<30 {
+		return false
+	}
+	if l.Reserve < 0 || l.Reserve >= l.Capacity() || l.Skew < 0 {
+		return false
+	}
+	skew, per := big.NewInt(int64(l.Skew)), big.NewInt(int64(l.Per))
+	switch l.Window {
+	case TokenBucket:
+		if l.Skew != 0 {
+			return false
+		}
+	case Rolling:
+		if per.Add(per, skew).Cmp(big.NewInt(int64(MaxPer))) > 0 {
+			return false
+		}
+	default:
+		if skew.Add(skew, skew).Cmp(per) >= 0 {
+			return false
+		}
 	}
 	rate := big.NewRat(l.Tokens, int64(l.Per)) // tokens a nanosecond
 	capacity := new(big.Rat).SetInt64(l.Capacity())
@@ -60,6 +81,24 @@ func TestLimitValidationIsExact(t *testing.T) {
 		check(Limit{Tokens: n(), Per: time.Duration(n()), Burst: n(), Window: Window(rng.Intn(8))})
 	}
 	require.Greater(t, good, 1000)
+
+	// Windows around the edges of their tokens, reserve and skew.
+	good = 0
+	for w := TokenBucket; w <= Deny+1; w++ {
+		for _, tokens := range []int64{0, 1, 2, 7, 1<<30 - 1, 1 << 30, 1<<30 + 1} {
+			for _, per := range []int64{0, 1, 2, 3, 4, 1e9, 1e9 + 1, int64(Day), int64(MaxPer) - 1, int64(MaxPer)} {
+				for _, reserve := range []int64{math.MinInt64, -1, 0, 1, 2, 6, 7, 1<<30 - 1, 1 << 30, math.MaxInt64} {
+					for _, skew := range []int64{
+						math.MinInt64, -1, 0, 1, 2, per/2 - 1, per / 2, per/2 + 1,
+						int64(MaxPer) - per, int64(MaxPer) - per + 1, math.MaxInt64,
+					} {
+						check(Limit{Tokens: tokens, Per: time.Duration(per), Window: w, Reserve: reserve, Skew: time.Duration(skew)})
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, good, 1000)
 }
 
 // messages returns every fault of a joined error as its line.
@@ -82,12 +121,13 @@ func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
 			{Tokens: 10, Per: time.Second, Window: 9},
 			{Tokens: 10, Per: time.Second, Window: Rolling, Burst: 3},
 			{Name: "a\nb", Tokens: 10, Per: time.Second},
+			{Tokens: 1<<30 + 1, Per: time.Minute, Window: Aligned, Reserve: 1 << 31, Skew: time.Minute},
 		}},
 		{Endpoint: "order.new", Limits: []Limit{
 			{Tokens: 10, Per: time.Second}, {Tokens: 10, Per: time.Second},
 			{Name: "10/s", Tokens: 11, Per: time.Second}, {Window: Unlimited},
 		}},
-		{Endpoint: "bad\x7f", Limits: []Limit{{Window: Deny, Tokens: 1, Per: 1, Burst: 1}}},
+		{Endpoint: "bad\x7f", Limits: []Limit{{Window: Deny, Tokens: 1, Per: 1, Burst: 1, Reserve: 1, Skew: 1}}},
 		{Endpoint: "\xff", Limits: make([]Limit, 9)},
 	}
 	for i := range s[5].Limits {
@@ -108,6 +148,9 @@ func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
 		`policies[2](order.new).limits[4].window = "window(9)": not a window; ` + windowForms,
 		`policies[2](order.new).limits[5].burst = 3: must be left out: only a token bucket has a burst, the capacity of a window is its tokens`,
 		`policies[2](order.new).limits[6].name = "a\nb": must be printable ASCII without quotes and backslashes`,
+		`policies[2](order.new).limits[7].tokens = 1073741825: must be at most 1073741824 in a window; only a token bucket holds more`,
+		`policies[2](order.new).limits[7].reserve = 2147483648: must be below the capacity of 1073741825, so that ordinary calls can pass`,
+		`policies[2](order.new).limits[7].skew = 1m: must be less than half the period of 1m`,
 		`policies[2](order.new).credit = -1: must not be negative`,
 		`policies[3](order.new).endpoint = "order.new": listed twice, first in policies[2]; keep one`,
 		`policies[3](order.new).limits[1].name = 10/s: same name as limits[0]; give one of them another name`,
@@ -117,6 +160,8 @@ func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
 		`policies[4].limits[0].tokens = 1: must be left out of deny`,
 		`policies[4].limits[0].per = "ns": must be left out of deny`,
 		`policies[4].limits[0].burst = 1: must be left out of deny`,
+		`policies[4].limits[0].reserve = 1: must be left out of deny`,
+		`policies[4].limits[0].skew = 1ns: must be left out of deny`,
 		`policies[5].endpoint = "\xff": must be UTF-8`,
 		`policies[5].limits = 9: must be at most 8 limits`,
 	}, messages(err))
@@ -135,6 +180,16 @@ func TestValidateOnePolicyAndOneLimit(t *testing.T) {
 	require.EqualError(t, Policy{Endpoint: "a", Limits: []Limit{{Tokens: 1}}}.Validate(),
 		"policy(a).limits[0].per = 0s: must be above zero")
 	require.EqualError(t, Limit{Per: time.Second}.Validate(), "limit.tokens = 0: must be above zero")
+}
+
+// Limits are map keys and compared with == elsewhere, all fields included.
+func TestLimitsAreComparable(t *testing.T) {
+	a := Limit{Tokens: 5, Per: time.Second, Window: Aligned, Reserve: 1, Skew: 1}
+	b, c := a, a
+	b.Reserve, c.Skew = 2, 2
+	require.Len(t, map[Limit]bool{a: true, b: true, c: true}, 3)
+	require.False(t, Policy{Limits: []Limit{a}}.Equal(Policy{Limits: []Limit{b}}))
+	require.False(t, Policy{Limits: []Limit{a}}.Equal(Policy{Limits: []Limit{c}}))
 }
 
 func TestValidateBoundsItsReport(t *testing.T) {

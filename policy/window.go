@@ -8,6 +8,11 @@ type Window uint8
 const (
 	// TokenBucket refills smoothly at Tokens per Per and holds at most the
 	// capacity. Over any span t it admits at most capacity + rate·t.
+	//
+	// Some venues describe the same thing as a decaying counter: it goes up by
+	// the cost of each call, decays at a constant rate, and a call that would
+	// lift it above a maximum is refused. The counter is what is used of the
+	// bucket: Tokens per Per is the decay, Burst the maximum.
 	TokenBucket Window = iota
 	// Aligned counts in fixed windows of Per that start at whole multiples of
 	// Per on the wall clock. Two full windows may meet at a boundary.
