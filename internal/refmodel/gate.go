@@ -35,11 +35,16 @@ func NewGate(l Limits) *Gate {
 // n == 0 looks without taking: an unknown key is answered for as a full one, and
 // stays unknown.
 func (g *Gate) TakeAt(now clock.Time, apikey, endpoint string, n int64) Decision {
-	m := g.key(apikey, endpoint, n > 0)
+	return g.Take(now, apikey, endpoint, Call{N: n})
+}
+
+// Take is [Multi.Take] for apikey at endpoint; for the rest as TakeAt.
+func (g *Gate) Take(now clock.Time, apikey, endpoint string, c Call) Decision {
+	m := g.key(apikey, endpoint, c.counts())
 	if m == nil {
 		return Decision{At: now, RetryAfter: Never}
 	}
-	return m.TakeAt(now, n)
+	return m.Take(now, c)
 }
 
 // Charge is [Multi.Charge] for apikey at endpoint.

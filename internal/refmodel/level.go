@@ -1,65 +1,52 @@
 package refmodel
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"time"
 
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/policy"
 )
 
-// Limit is a rate of Tokens per Per nanoseconds with a capacity of Capacity
-// tokens. All three are at least 1.
-type Limit struct {
-	Name     string // where there are several; names differ
-	Tokens   int64
-	Per      int64
-	Capacity int64
-
-	// Most is the most tokens that may count as used, where a charge above it is
-	// to be lost. nil is no bound.
-	Most *big.Rat
-}
-
-// level is one limit of one key.
+// level is a token bucket.
 type level struct {
-	limit    Limit
-	rate     *big.Rat // tokens a nanosecond
-	capacity *big.Rat // tokens
+	limit Limit
+	rate  *big.Rat // tokens a nanosecond
 
 	begun bool       // last means something
-	last  clock.Time // when used was true
-	used  *big.Rat   // tokens used at last, at least 0
+	last  clock.Time // when gone was true
+	gone  *big.Rat   // tokens used at last, at least 0
 	flow  *big.Rat   // tokens that time has brought so far, also those that found no room
 	given *big.Rat   // tokens given back so far
 }
 
 func newLevel(l Limit) *level {
-	v := &level{used: new(big.Rat), flow: new(big.Rat), given: new(big.Rat)}
-	v.set(l)
+	v := &level{gone: new(big.Rat), flow: new(big.Rat), given: new(big.Rat)}
+	v.adopt(l)
 	return v
 }
 
-// set puts l into force. What is used stays used.
-func (v *level) set(l Limit) {
-	if l.Tokens < 1 || l.Per < 1 || l.Capacity < 1 {
-		panic(fmt.Sprintf("refmodel: %+v: tokens, period and capacity must be at least 1", l))
+func (v *level) of() Limit { return v.limit }
+
+// adopt keeps what is used, to the fraction of a token, at whatever rate.
+func (v *level) adopt(l Limit) bool {
+	if l.Window != policy.TokenBucket {
+		return false
 	}
 	v.limit = l
 	v.rate = big.NewRat(l.Tokens, l.Per)
-	v.capacity = whole(l.Capacity)
 	v.cut()
+	return true
 }
 
-// cut brings used down to the most that counts.
+// cut brings what is used down to the most that counts.
 func (v *level) cut() {
-	if m := v.limit.Most; m != nil && v.used.Cmp(m) > 0 {
-		v.used.Set(m)
+	if m := v.limit.Most; m != nil && v.gone.Cmp(m) > 0 {
+		v.gone.Set(m)
 	}
 }
 
-// to moves the level on to t, which is not before last.
 func (v *level) to(t clock.Time) {
 	if v.begun {
 		brought := new(big.Rat).SetInt(between(v.last, t))
@@ -72,45 +59,45 @@ func (v *level) to(t clock.Time) {
 
 // lower takes up to tokens off what is used, and returns how many it took.
 func (v *level) lower(tokens *big.Rat) *big.Rat {
-	took := least(tokens, v.used)
-	v.used.Sub(v.used, took)
+	took := least(tokens, v.gone)
+	v.gone.Sub(v.gone, took)
 	return took
 }
 
-// ever reports whether n tokens can be there at all.
-func (v *level) ever(n int64) bool { return n <= v.limit.Capacity }
+func (v *level) take(n int64) mark {
+	m := taken{v, n, copied(v.gone), copied(v.flow), copied(v.given)}
+	v.charge(n)
+	return m
+}
 
-// charge counts n tokens as used, whatever is left.
 func (v *level) charge(n int64) {
-	v.used.Add(v.used, whole(n))
+	v.gone.Add(v.gone, whole(n))
 	v.cut()
 }
 
-// credit gives up to n tokens back.
 func (v *level) credit(n int64) {
 	v.given.Add(v.given, v.lower(whole(n)))
 }
 
-// remaining is the number of whole tokens left.
-func (v *level) remaining() int64 {
-	left := new(big.Rat).Sub(v.capacity, v.used)
+func (v *level) used() *big.Rat { return copied(v.gone) }
+
+func (v *level) left(urgent bool) int64 {
+	left := new(big.Rat).Sub(whole(v.limit.room(urgent)), v.gone)
 	if left.Sign() <= 0 {
 		return 0
 	}
 	return new(big.Int).Quo(left.Num(), left.Denom()).Int64()
 }
 
-// retry is the least wait after which n tokens are there.
-func (v *level) retry(n int64) time.Duration {
-	lack := new(big.Rat).Add(v.used, whole(n))
-	return v.wait(lack.Sub(lack, v.capacity))
+func (v *level) wait(n int64, urgent bool, after time.Duration) time.Duration {
+	lack := new(big.Rat).Add(v.gone, whole(n))
+	return max(after, v.brings(lack.Sub(lack, whole(v.limit.room(urgent)))))
 }
 
-// reset is the least wait after which nothing is used.
-func (v *level) reset() time.Duration { return v.wait(v.used) }
+func (v *level) reset() time.Duration { return v.brings(v.gone) }
 
-// wait is the least number of nanoseconds that brings tokens.
-func (v *level) wait(tokens *big.Rat) time.Duration {
+// brings is the least number of nanoseconds that brings tokens.
+func (v *level) brings(tokens *big.Rat) time.Duration {
 	if tokens.Sign() <= 0 {
 		return 0
 	}
@@ -125,17 +112,14 @@ func (v *level) wait(tokens *big.Rat) time.Duration {
 	return time.Duration(whole.Int64())
 }
 
-// mark is what a level remembers of a charge of n tokens.
-type mark struct {
+// taken is what a level remembers of a take of n tokens.
+type taken struct {
+	by                  *level
 	n                   int64
-	before, flow, given *big.Rat // of the level, before the charge
+	before, flow, given *big.Rat // of the level, before the take
 }
 
-func (v *level) mark(n int64) mark {
-	return mark{n, copied(v.used), copied(v.flow), copied(v.given)}
-}
-
-// refund gives back of a charge what the bucket would have more now without it.
+// refund gives back of a take what the bucket would have more now without it.
 //
 // On an axis of tokens that time brings, the bucket is full again at F, and a
 // charge of x at P1 on the base B = max(F, P1) stands for [B, B+x), or for
@@ -143,7 +127,11 @@ func (v *level) mark(n int64) mark {
 // now, P2, the charge did not take away from anybody any more:
 //
 //	x − max(0, P2 − max(P1, B−R)), at least 0
-func (v *level) refund(m mark) {
+func (v *level) refund(of mark) {
+	m, ok := of.(taken)
+	if !ok || m.by != v {
+		return
+	}
 	since := new(big.Rat).Sub(v.flow, m.flow)              // P2 − P1
 	base := new(big.Rat).Sub(v.given, m.given)             // R
 	base = most(base.Sub(m.before, base), new(big.Rat))    // max(P1, B−R) − P1

@@ -9,117 +9,130 @@ import (
 	"github.com/tickgate/tickgate/clock"
 )
 
-// Multi is several limits of one key: a take is from all of them or from none.
-// It is safe for concurrent use.
+// Multi is several limits of one key, of any windows: a take is from all of them
+// or from none. It is safe for concurrent use.
 type Multi struct {
 	// SetBack makes the key follow clocks that are set back; see [StepBack]. To be
 	// set before the first use.
 	SetBack bool
 
-	mu     sync.Mutex
-	axis   axis
-	levels []*level // in the order given
+	mu       sync.Mutex
+	axis     axis
+	counters []counter // in the order given
 }
 
-// NewMulti returns a key whose limits are all full. Without a limit everything
-// passes. It panics if a limit is not valid or a name occurs twice.
+// NewMulti returns a key whose limits all count nothing. Without a limit
+// everything passes. It panics if a limit is not valid or a name occurs twice.
 func NewMulti(limits ...Limit) *Multi {
 	m := &Multi{}
 	m.set(limits)
 	return m
 }
 
-// TakeAt takes n tokens from every limit at now, if all have them. n == 0 looks
-// without taking.
-func (m *Multi) TakeAt(now clock.Time, n int64) Decision {
+// Take makes a call at now: it takes from every limit what it costs there, if all
+// have it.
+func (m *Multi) Take(now clock.Time, c Call) Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	late := m.to(now)
 	d := Decision{At: m.axis.newest, Remaining: math.MaxInt64}
-	if n < 0 {
+	for _, v := range m.counters {
+		if n, _ := c.of(v.of().Name); n < 0 {
+			return Decision{At: m.axis.newest, TooCostly: true, RetryAfter: Never}
+		}
+	}
+	if c.N < 0 {
 		return Decision{At: m.axis.newest, TooCostly: true, RetryAfter: Never}
 	}
-	for _, v := range m.levels {
-		if !v.ever(n) {
+	for _, v := range m.counters {
+		if n, _ := c.of(v.of().Name); n > v.of().room(c.Urgent) {
 			d.TooCostly, d.RetryAfter = true, Never
-			m.explain(&d, v)
+			d.explain(v, c.Urgent)
 			d.ResetAfter = add(d.ResetAfter, late)
 			return d
 		}
 	}
-	for _, v := range m.levels {
-		if w := v.retry(n); w > d.RetryAfter {
-			d.RetryAfter = w
-			m.explain(&d, v)
-		}
-	}
-	if d.RetryAfter > 0 {
+	if m.wait(&d, c); d.RetryAfter > 0 {
 		d.RetryAfter, d.ResetAfter = add(d.RetryAfter, late), add(d.ResetAfter, late)
 		return d
 	}
 	d.Allowed = true
-	if n > 0 {
-		d.Receipt.marks = make(map[string]mark)
-	}
-	for i, v := range m.levels {
+	d.Receipt.marks = make(map[string]mark)
+	first := true
+	for _, v := range m.counters {
+		n, in := c.of(v.of().Name)
+		if !in {
+			continue
+		}
 		if n > 0 {
-			d.Receipt.marks[v.limit.Name] = v.mark(n)
-			v.charge(n)
+			d.Receipt.marks[v.of().Name] = v.take(n)
 		}
-		if left := v.remaining(); i == 0 || left < d.Remaining {
-			m.explain(&d, v)
+		if left := v.left(c.Urgent); first || left < d.Remaining {
+			d.explain(v, c.Urgent)
 		}
+		first = false
 	}
 	d.ResetAfter = add(d.ResetAfter, late)
 	return d
 }
 
-func (m *Multi) explain(d *Decision, v *level) {
-	d.Limit, d.Remaining, d.ResetAfter = v.limit.Name, v.remaining(), v.reset()
+// wait finds the least wait after which a call passes, and the limit that makes it
+// wait longest. A limit may let the call pass now and not at the end of another's
+// wait, so all are asked again until none has anything to add.
+func (m *Multi) wait(d *Decision, c Call) {
+	for again := true; again; {
+		again = false
+		for _, v := range m.counters {
+			n, in := c.of(v.of().Name)
+			if !in {
+				continue
+			}
+			if w := v.wait(n, c.Urgent, d.RetryAfter); w > d.RetryAfter {
+				d.RetryAfter, again = w, true
+				d.explain(v, c.Urgent)
+			}
+		}
+	}
 }
 
-// Peek is TakeAt of nothing.
-func (m *Multi) Peek(now clock.Time) Decision { return m.TakeAt(now, 0) }
+// explain names the limit that decided.
+func (d *Decision) explain(v counter, urgent bool) {
+	d.Limit, d.Remaining, d.ResetAfter = v.of().Name, v.left(urgent), v.reset()
+}
 
 // Charge counts n tokens as used at now, whatever is left. n is at least 0.
 func (m *Multi) Charge(now clock.Time, n int64) {
-	m.each(now, func(v *level) { v.charge(n) })
-}
-
-// Credit gives n tokens back at now, down to nothing used. n is at least 0.
-func (m *Multi) Credit(now clock.Time, n int64) {
-	m.each(now, func(v *level) { v.credit(n) })
-}
-
-// Refund gives back at now what a take took: what each limit would have more
-// without it, and never more. A limit that came into force after the take gives
-// nothing back.
-func (m *Multi) Refund(now clock.Time, r Receipt) {
-	m.each(now, func(v *level) {
-		if mark, ok := r.marks[v.limit.Name]; ok {
-			v.refund(mark)
+	m.each(now, func(v counter) {
+		if n > 0 {
+			v.charge(n)
 		}
 	})
 }
 
-// Apply puts other limits into force at now. A limit is known by its name: what
-// is used of it stays used. A new one starts full; one that is not named is gone.
-func (m *Multi) Apply(now clock.Time, limits ...Limit) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.axis.begun || now > m.axis.newest {
-		m.to(now) // a change that is dated back does not set the clock back
-	}
-	m.set(limits)
+// Credit gives n tokens back at now, down to nothing used. n is at least 0. A
+// Rolling limit gives the oldest back first.
+func (m *Multi) Credit(now clock.Time, n int64) {
+	m.each(now, func(v counter) { v.credit(n) })
+}
+
+// Refund gives back at now what a take took: of a token bucket what it would have
+// more without the take, and never more; of windows what they count of it still. A
+// limit that came into force after the take gives nothing back.
+func (m *Multi) Refund(now clock.Time, r Receipt) {
+	m.each(now, func(v counter) {
+		if mark, ok := r.marks[v.of().Name]; ok {
+			v.refund(mark)
+		}
+	})
 }
 
 // Used returns the exact number of tokens used at now of the limit named. It
 // panics if there is none.
 func (m *Multi) Used(now clock.Time, name string) *big.Rat {
 	var used *big.Rat
-	m.each(now, func(v *level) {
-		if v.limit.Name == name {
-			used = copied(v.used)
+	m.each(now, func(v counter) {
+		if v.of().Name == name {
+			used = v.used()
 		}
 	})
 	if used == nil {
@@ -128,11 +141,11 @@ func (m *Multi) Used(now clock.Time, name string) *big.Rat {
 	return used
 }
 
-func (m *Multi) each(now clock.Time, do func(*level)) {
+func (m *Multi) each(now clock.Time, do func(counter)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.to(now)
-	for _, v := range m.levels {
+	for _, v := range m.counters {
 		do(v)
 	}
 }
@@ -141,36 +154,14 @@ func (m *Multi) each(now clock.Time, do func(*level)) {
 func (m *Multi) to(now clock.Time) (late time.Duration) {
 	m.axis.setBack = m.SetBack
 	at, late := m.axis.at(now)
-	for _, v := range m.levels {
+	for _, v := range m.counters {
 		v.to(at)
 	}
 	return late
 }
 
-func (m *Multi) set(limits []Limit) {
-	levels := make([]*level, len(limits))
-	for i, l := range limits {
-		for _, v := range levels[:i] {
-			if v.limit.Name == l.Name {
-				panic("refmodel: two limits named " + l.Name)
-			}
-		}
-		for _, v := range m.levels {
-			if v.limit.Name == l.Name {
-				v.set(l)
-				levels[i] = v
-			}
-		}
-		if levels[i] == nil {
-			levels[i] = newLevel(l)
-			levels[i].begun, levels[i].last = m.axis.begun, m.axis.newest
-		}
-	}
-	m.levels = levels
-}
-
 func (m *Multi) first() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.levels[0].limit.Name
+	return m.counters[0].of().Name
 }

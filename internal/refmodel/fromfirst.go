@@ -1,0 +1,128 @@
+package refmodel
+
+import (
+	"math/big"
+	"time"
+
+	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/policy"
+)
+
+// fromFirst counts in windows that open with their first event, at t0. Calls
+// pass in [t0, t0+Per−Skew), then none until t0+Per+Skew, when the window is over:
+//
+//	t0                      Per−Skew    Per     Per+Skew
+//	├──────────── open ────────┼────── shut ───────┤ the next event opens the next
+type fromFirst struct {
+	limit  Limit
+	now    clock.Time
+	window *opened // nil: none is in force
+}
+
+// opened is a window of a fromFirst.
+type opened struct {
+	at    clock.Time
+	count int64
+}
+
+func (f *fromFirst) of() Limit { return f.limit }
+
+// adopt keeps the window and what it counts.
+func (f *fromFirst) adopt(l Limit) bool {
+	if l.Window != policy.FromFirst || l.Per != f.limit.Per {
+		return false
+	}
+	f.limit = l
+	f.drop()
+	return true
+}
+
+func (f *fromFirst) to(t clock.Time) {
+	f.now = t
+	f.drop()
+}
+
+func (f *fromFirst) drop() {
+	if f.window != nil && f.over() == 0 {
+		f.window = nil
+	}
+}
+
+// open is how long calls pass still; 0 if no longer. There is a window.
+func (f *fromFirst) open() time.Duration {
+	return max(0, time.Duration(f.limit.Per)-f.limit.Skew-since(f.window.at, f.now))
+}
+
+// over is how long the window is in force still. There is a window.
+func (f *fromFirst) over() time.Duration {
+	span := saturate(new(big.Int).Add(big.NewInt(f.limit.Per), big.NewInt(int64(f.limit.Skew))))
+	return max(0, span-since(f.window.at, f.now))
+}
+
+// wait: while the window is in force a call passes that fits into it, before it
+// shuts. A look may come later, too.
+func (f *fromFirst) wait(n int64, urgent bool, after time.Duration) time.Duration {
+	if f.window == nil || after >= f.over() {
+		return after
+	}
+	if f.window.count <= f.limit.room(urgent)-n && (n == 0 || after < f.open()) {
+		return after
+	}
+	return f.over()
+}
+
+func (f *fromFirst) take(n int64) mark {
+	f.charge(n)
+	return inOpened{f.window, n}
+}
+
+// charge opens a window if none is in force. In one that is shut it counts still.
+func (f *fromFirst) charge(n int64) {
+	if f.window == nil {
+		f.window = &opened{at: f.now}
+	}
+	f.window.count = f.limit.charged(f.window.count, n)
+}
+
+// credit leaves the window in force, also one that counts nothing any more.
+func (f *fromFirst) credit(n int64) {
+	if f.window != nil {
+		f.window.count -= min(n, f.window.count)
+	}
+}
+
+// inOpened is a take of n tokens in a window.
+type inOpened struct {
+	window *opened
+	n      int64
+}
+
+func (f *fromFirst) refund(of mark) {
+	if m, ok := of.(inOpened); ok && m.window == f.window {
+		f.credit(m.n)
+	}
+}
+
+func (f *fromFirst) used() *big.Rat {
+	if f.window == nil {
+		return new(big.Rat)
+	}
+	return whole(f.window.count)
+}
+
+func (f *fromFirst) left(urgent bool) int64 {
+	switch {
+	case f.window == nil:
+		return f.limit.room(urgent)
+	case f.open() == 0:
+		return 0
+	}
+	return max(0, f.limit.room(urgent)-f.window.count)
+}
+
+func (f *fromFirst) reset() time.Duration {
+	if f.window == nil || f.window.count == 0 && f.open() > 0 {
+		return 0
+	}
+	return f.over()
+}
