@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/shard"
 )
@@ -15,15 +16,6 @@ func checkPolicies(set policy.Set) error {
 	faults := []error{set.Validate()}
 	for i, p := range set {
 		at := fmt.Sprintf("policies[%d](%s)", i, p.Endpoint)
-		for j, l := range p.Limits {
-			switch l.Window {
-			case policy.Aligned, policy.FromFirst, policy.Rolling:
-				faults = append(faults, &ConfigError{
-					Field: fmt.Sprintf("%s.limits[%d].window", at, j), Value: l.Window.String(),
-					Reason: "this window is not served yet: use a token bucket",
-				})
-			}
-		}
 		if p.Shadow {
 			faults = append(faults, &ConfigError{
 				Field: at + ".shadow", Value: "true", Reason: "shadow policies are not served yet",
@@ -40,7 +32,7 @@ func checkPolicies(set policy.Set) error {
 
 // compile turns the limits of a policy, which must be valid, into what a plan is
 // made of. Unlimited limits say nothing and vanish.
-func compile(p policy.Policy) (limits []bucket.Named, deny string, err error) {
+func compile(p policy.Policy, wall clock.Wall) (limits []bucket.Named, deny string, err error) {
 	for _, l := range p.Limits {
 		switch l.Window {
 		case policy.Unlimited:
@@ -49,7 +41,7 @@ func compile(p policy.Policy) (limits []bucket.Named, deny string, err error) {
 			deny = l.Label()
 			continue
 		}
-		c, e := bucket.New(l.Tokens, int64(l.Per), l.Capacity())
+		c, e := compileLimit(l, wall)
 		if e != nil {
 			err = errors.Join(err, &ConfigError{
 				Field: fmt.Sprintf("policies(%s).limits(%s)", p.Endpoint, l.Label()), Value: l.String(), Reason: e.Error(),
@@ -58,4 +50,23 @@ func compile(p policy.Policy) (limits []bucket.Named, deny string, err error) {
 		limits = append(limits, bucket.Named{Name: l.Label(), Unnamed: l.Name == "", Limit: c})
 	}
 	return limits, deny, err
+}
+
+// compileLimit turns one limit, which must be valid, into its arithmetic.
+func compileLimit(l policy.Limit, wall clock.Wall) (c bucket.Limit, err error) {
+	per, skew := int64(l.Per), int64(l.Skew)
+	switch l.Window {
+	case policy.Aligned:
+		c, err = bucket.NewAligned(l.Tokens, per, skew, wall)
+	case policy.FromFirst:
+		c, err = bucket.NewFromFirst(l.Tokens, per, skew)
+	case policy.Rolling:
+		c, err = bucket.NewRolling(l.Tokens, per, skew)
+	default:
+		c, err = bucket.New(l.Tokens, per, l.Capacity())
+	}
+	if err != nil || l.Reserve == 0 {
+		return c, err
+	}
+	return c.WithReserve(l.Reserve)
 }

@@ -31,8 +31,14 @@ type Config struct {
 	Clock clock.Clock
 
 	// Wall maps times of Clock to wall time, for clock-aligned windows. nil:
-	// clock.SystemWall(). No window that is served so far asks it.
+	// clock.SystemWall(). A wall clock that reads ahead of ours by the longest time
+	// that a message takes to the venue makes windows end for messages when they do
+	// for the venue; see policy.Limit.Skew.
 	Wall clock.Wall
+
+	// Audit, if not nil, is called for every Apply, Block and Unblock, one after the
+	// other, before it returns; not for New. It must not call them itself.
+	Audit func(Change)
 }
 
 // OnFull says what a gate does when it holds MaxKeys and sees another key.

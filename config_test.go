@@ -59,7 +59,7 @@ func TestConfigReportsEveryFault(t *testing.T) {
 		Policies: policy.Set{
 			{Endpoint: "", Limits: []policy.Limit{{Tokens: 1, Per: time.Second}}},
 			{Endpoint: "a", Limits: []policy.Limit{{Tokens: 0, Per: -1, Burst: -2}}},
-			{Endpoint: "a", Limits: []policy.Limit{{Tokens: 10, Per: time.Second, Window: policy.Rolling}}, Shadow: true},
+			{Endpoint: "a", Limits: []policy.Limit{{Tokens: 10, Per: time.Second, Window: 9}}, Shadow: true},
 			{Endpoint: "b", Credit: -1},
 		},
 	})
@@ -90,10 +90,6 @@ func TestConfigMessages(t *testing.T) {
 	}{
 		{tickgate.Config{Policies: one, MaxKeys: -1}, "MaxKeys = -1: must be 1 to 1073741824, or 0 for 10000"},
 		{tickgate.Config{Policies: one, OnFull: 9}, `OnFull = "OnFull(9)": must be EvictIdle or RejectNew`},
-		{
-			tickgate.Config{Policies: policy.Set{{Endpoint: "a", Limits: []policy.Limit{{Tokens: 1, Per: time.Second, Window: policy.Aligned}}}}},
-			`policies[0](a).limits[0].window = "aligned": this window is not served yet: use a token bucket`,
-		},
 		{
 			tickgate.Config{Policies: policy.Set{{Endpoint: "a", Limits: one[0].Limits, Shadow: true}}},
 			`policies[0](a).shadow = "true": shadow policies are not served yet`,

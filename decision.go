@@ -21,10 +21,10 @@ const (
 	Limited                  // the tokens are not there yet; RetryAfter says when
 	TooCostly                // n is above a limit's capacity, or the limit is "deny": never passes
 	Full                     // the gate holds MaxKeys and may not or cannot evict
-	Blocked                  // the key is blocked: reserved, not given yet
-	Banned                   // the key is banned until a time: reserved, not given yet
+	Blocked                  // the apikey, or everyone, is blocked (Gate.Block); urgent calls pass
+	Banned                   // the key is banned (Handle.Ban); RetryAfter says until when
 	NoPolicy                 // no policy for the endpoint, and none named default
-	BadRequest               // n < 0, an empty or over-long name, or a handle after Release
+	BadRequest               // n < 0, a cost for no limit, an empty or over-long name, a handle after Release
 )
 
 var reasons = [...]string{"ok", "limited", "too costly", "full", "blocked", "banned", "no policy", "bad request"}
@@ -59,17 +59,33 @@ type Decision struct {
 	// ResetAfter is the time until that limit is full again.
 	ResetAfter time.Duration
 
+	// Window is the number of that limit's window: of an aligned one since 1970 UTC,
+	// of one from its first event when it began, in ns of the gate's clock. 0 for a
+	// token bucket and a rolling limit.
+	Window int64
+
+	// Seq is the number of admissions of the key so far, this one included, counted
+	// over the decisions of its handles and groups. 0 for a denial, and for decisions
+	// that do not come from a handle.
+	Seq uint64
+
+	// Member is the number, in the order of [Join], of the handle whose limit decided.
+	Member int
+
 	receipt receipt
 }
 
-// receipt is what giving the decision's tokens back needs.
+// receipt is what giving the decision's tokens back, or correcting them, needs.
 type receipt struct {
 	charged bucket.Charged
 	n       int64
-	slot    uint64
+	slot    uint64 // of the key; the serial number of a group
 	first   uint64
-	gen     uint32
+	gen     uint32 // of the policy; for a group, of the gate's policies
 	gate    uint32
+	marked  bool // marks say what each limit was charged
+	known   bool // marks say what was used
+	marks   shard.Marks
 }
 
 // verdicts maps the table's answers to reasons.
@@ -79,6 +95,9 @@ var verdicts = [...]Reason{
 	shard.TooCostly: TooCostly,
 	shard.Full:      Full,
 	shard.Gone:      BadRequest,
+	shard.Blocked:   Blocked,
+	shard.Banned:    Banned,
+	shard.BadAsk:    BadRequest,
 }
 
 // decide puts a verdict on n tokens and its explanation into d, which is zero. It
@@ -86,22 +105,29 @@ var verdicts = [...]Reason{
 // function to function costs more than deciding. gate is the number of its gate.
 func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64) {
 	d.Reason = verdicts[v]
-	if v == shard.Full || v == shard.Gone {
+	switch v {
+	case shard.Full, shard.Gone, shard.Blocked, shard.BadAsk:
 		d.RetryAfter = Never
 		return
+	case shard.Banned:
+		d.RetryAfter = later(r.Retry, 0)
+		return
+	case shard.TooCostly:
+		d.RetryAfter = Never
 	}
 	d.Allowed = v == shard.Allowed
 	d.Limit = r.Name()
-	if v == shard.TooCostly {
-		d.RetryAfter = Never
-	}
 	if !r.Explained() {
 		if d.Allowed {
 			d.Remaining = math.MaxInt64
 		}
 		return
 	}
-	d.explain(v, &r.Plan.Limits[r.Limit], r.Word, r.Orig, r.At, r.Late, n)
+	d.Remaining, d.Window = r.Remaining, r.Window
+	d.ResetAfter = later(r.Reset, r.Late)
+	if v == shard.Limited {
+		d.RetryAfter = later(r.Retry, r.Late)
+	}
 	if d.Allowed && n > 0 {
 		d.receipt.charged = bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done}
 		d.receipt.n = n
@@ -109,6 +135,11 @@ func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64)
 		d.receipt.first = r.First
 		d.receipt.gen = r.Plan.Gen()
 		d.receipt.gate = gate
+		d.receipt.marked, d.receipt.known = r.Keep, r.Known
+		if r.Keep {
+			d.receipt.marks = r.Marks
+		}
+		d.Seq = r.Seq
 	}
 }
 

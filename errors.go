@@ -13,6 +13,6 @@ type ConfigError = policy.ConfigError
 // Errors of [Gate.Handle].
 var (
 	ErrNoPolicy = errors.New("tickgate: no policy for this endpoint, and none named default")
-	ErrFull     = errors.New("tickgate: no room for the key: every key is pinned or the gate rejects new ones when full, or the key has 16382 handles")
+	ErrFull     = errors.New("tickgate: no room for the key: every key is pinned or the gate rejects new ones when full, or the key has 8190 handles")
 	ErrKey      = errors.New("tickgate: apikey and endpoint must have 1 to 256 bytes")
 )

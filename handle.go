@@ -2,6 +2,7 @@ package tickgate
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tickgate/tickgate/clock"
@@ -15,32 +16,69 @@ import (
 type Handle struct{ h *handle }
 
 type handle struct {
-	pin      shard.Pin
-	g        *Gate
-	released atomic.Bool
+	pin              shard.Pin
+	g                *Gate
+	state            atomic.Uint32
+	apikey, endpoint string
+
+	mu   sync.Mutex             // serializes Release and following; no decision of a handle in use takes it
+	next *handle                // where a stale handle went on to
+	fate Reason                 // why a stale handle could not go on
+	at   *routes                // under which it went on, or could not
+	held atomic.Pointer[handle] // next, for decisions
 }
 
+// The states of a handle. A stale one was made under a policy that does not answer
+// for its endpoint any more.
+const (
+	inUse = iota
+	stale
+	released
+)
+
 // Handle resolves the key of apikey at endpoint and pins it, bringing it in if it
-// is new. Unlike decisions it allocates.
+// is new. Unlike decisions it allocates, and takes a lock.
 func (g *Gate) Handle(apikey, endpoint string) (Handle, error) {
-	p, named := g.routes.Load().find(endpoint)
-	switch {
-	case badName(apikey) || badName(endpoint):
+	if badName(apikey) || badName(endpoint) {
 		return Handle{}, ErrKey
-	case p == nil:
+	}
+	h, why := g.hold(apikey, endpoint)
+	switch why {
+	case NoPolicy:
 		return Handle{}, ErrNoPolicy
-	}
-	var k shard.Key
-	if named {
-		k = p.Named(apikey)
-	} else {
-		k = p.Unnamed(apikey, endpoint, make([]byte, 0, 2*maxName))
-	}
-	pin, v := g.table.Pin(p, &k, g.now())
-	if v != shard.Allowed {
+	case Full:
 		return Handle{}, ErrFull
 	}
-	return Handle{&handle{pin: pin, g: g}}, nil
+	return Handle{h}, nil
+}
+
+// hold pins a key under the policy that answers for it now.
+func (g *Gate) hold(apikey, endpoint string) (*handle, Reason) {
+	for {
+		r := g.routes.Load()
+		p, named := r.find(endpoint)
+		if p == nil {
+			return nil, NoPolicy
+		}
+		var k shard.Key
+		if named {
+			k = p.Named(apikey)
+		} else {
+			k = p.Unnamed(apikey, endpoint, make([]byte, 0, 2*maxName))
+		}
+		pin, v := g.table.Pin(p, &k, g.now())
+		if v != shard.Allowed {
+			return nil, Full
+		}
+		h := &handle{pin: pin, g: g, apikey: apikey, endpoint: endpoint}
+		g.handles.add(h)
+		// Policies that were applied meanwhile may not have seen the handle.
+		if q, _ := g.routes.Load().find(endpoint); q == p {
+			return h, OK
+		}
+		g.handles.remove(h)
+		h.pin.Release()
+	}
 }
 
 // Allow takes one token at the clock's time.
@@ -54,7 +92,7 @@ func (h Handle) Allow() bool {
 // AllowAt takes n tokens at now and reports whether they were there. now is a
 // reading of the gate's clock.
 func (h Handle) AllowAt(now clock.Time, n int64) bool {
-	if h.h == nil || n <= 0 || h.h.released.Load() {
+	if h.h == nil || n <= 0 || h.h.state.Load() != inUse {
 		return h.TakeAt(now, n).Allowed
 	}
 	p := h.h.pin.Policy()
@@ -74,33 +112,105 @@ func (h Handle) Take(n int64) (d Decision) {
 		d.refuse(BadRequest)
 		return d
 	}
-	h.takeAt(&d, h.h.g.now(), n)
+	h.takeAt(&d, h.h.g.now(), &shard.Ask{N: n})
 	return d
 }
 
 // TakeAt is [Gate.TakeAt] for this key. [Handle.Refund] takes the Decision.
 func (h Handle) TakeAt(now clock.Time, n int64) (d Decision) {
-	h.takeAt(&d, now, n)
+	h.takeAt(&d, now, &shard.Ask{N: n})
 	return d
 }
 
-func (h Handle) takeAt(d *Decision, now clock.Time, n int64) {
-	if h.h == nil {
-		d.refuse(BadRequest)
-		return
+// TakeUrgentAt is TakeAt for what must get out: a cancel. It may use what limits
+// keep in reserve ([policy.Limit].Reserve), and passes a block. A ban holds for it
+// too: the venue would count it.
+func (h Handle) TakeUrgentAt(now clock.Time, n int64) (d Decision) {
+	h.takeAt(&d, now, &shard.Ask{N: n, Urgent: true})
+	return d
+}
+
+// TakeCostsAt is TakeAt for a request that weighs differently on single limits: n
+// tokens of every limit that costs does not name. A cost of 0 leaves a limit out.
+// A name that the policy has no limit for is a BadRequest.
+func (h Handle) TakeCostsAt(now clock.Time, n int64, costs ...Cost) (d Decision) {
+	h.takeAt(&d, now, &shard.Ask{N: n, Costs: costs})
+	return d
+}
+
+func (h Handle) takeAt(d *Decision, now clock.Time, a *shard.Ask) {
+	to, why := h.resolve()
+	if why == OK && a.N < 0 {
+		why = BadRequest
 	}
-	if n < 0 || h.h.released.Load() {
-		h.h.g.bad.Inc()
-		d.refuse(BadRequest)
+	if why != OK {
+		if h.h != nil && why == BadRequest {
+			h.h.g.bad.Inc()
+		}
+		d.refuse(why)
 		return
 	}
 	var r shard.Result
-	v := h.h.pin.Take(now, n, &r)
-	runtime.KeepAlive(h.h)
-	if n > 0 {
-		count(h.h.pin.Policy(), v)
+	v := to.pin.Take(now, a, &r)
+	runtime.KeepAlive(to)
+	switch {
+	case v == shard.BadAsk:
+		to.g.bad.Inc()
+	case a.N > 0 || len(a.Costs) > 0:
+		count(to.pin.Policy(), v)
 	}
-	decide(d, h.h.g.number, v, &r, n)
+	decide(d, to.g.number, v, &r, charged(a))
+}
+
+// charged is what a take of a charged, for telling whether it charged anything.
+func charged(a *shard.Ask) int64 {
+	n := a.N
+	for i := range a.Costs {
+		n = max(n, a.Costs[i].N)
+	}
+	return n
+}
+
+// resolve returns the handle to use: this one, or the one it went on to.
+func (h Handle) resolve() (*handle, Reason) {
+	if h.h == nil {
+		return nil, BadRequest
+	}
+	if h.h.state.Load() == inUse {
+		return h.h, OK
+	}
+	return h.h.follow()
+}
+
+// follow resolves a stale handle under the policy that answers for it now.
+func (h *handle) follow() (*handle, Reason) {
+	if to := h.held.Load(); to != nil && to.state.Load() == inUse {
+		return to, OK
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state.Load() == released {
+		return nil, BadRequest
+	}
+	for {
+		r := h.g.routes.Load()
+		if h.next != nil {
+			if h.next.state.Load() == inUse {
+				return h.next, OK
+			}
+			h.next.end()
+			h.next = nil
+			h.held.Store(nil)
+		} else if h.at == r && h.fate == NoPolicy {
+			return nil, h.fate
+		}
+		h.next, h.fate = h.g.hold(h.apikey, h.endpoint)
+		h.at = r
+		if h.next == nil {
+			return nil, h.fate
+		}
+		h.held.Store(h.next)
+	}
 }
 
 // Refund gives back what d took: the tokens that the key would have more now if d
@@ -108,51 +218,43 @@ func (h Handle) takeAt(d *Decision, now clock.Time, n int64) {
 // so a refund after a while may be of nothing. d may come from any call for this
 // key; one that did not come from a handle is sometimes given back less. It is to
 // be given back once: a second time it takes away what others used. A denial, or a
-// decision of another key or another gate, gives nothing.
+// decision of another key or another gate, gives nothing; that of a group is for
+// [Group.Refund].
 func (h Handle) Refund(d Decision) {
-	if !h.valid() || !d.Allowed || d.receipt.gate != h.h.g.number {
+	to, why := h.resolve()
+	if why != OK || !d.Allowed || d.receipt.gate != to.g.number {
 		return
 	}
-	h.h.pin.Refund(shard.Refund{
+	r := shard.Refund{
 		Charged: d.receipt.charged, N: d.receipt.n,
 		Slot: d.receipt.slot, First: d.receipt.first, Gen: d.receipt.gen,
-	}, h.h.g.clock)
-	runtime.KeepAlive(h.h)
-}
-
-// Charge takes n tokens after the fact, whatever is left: the key may come to owe
-// and is denied until that is refilled. Debt is bounded, at more than a year of
-// refill for any rate and decades for most; more is not counted. n < 0 is ignored and counted as a bad request.
-func (h Handle) Charge(n int64) {
-	if h.valid() && h.counts(n) {
-		h.h.pin.Charge(h.h.g.now(), n)
-		runtime.KeepAlive(h.h)
 	}
-}
-
-// Credit gives n tokens back that whoever counts in truth, a venue, says were not
-// used: down to nothing used. n < 0 is ignored and counted as a bad request.
-func (h Handle) Credit(n int64) {
-	if h.valid() && h.counts(n) {
-		h.h.pin.Credit(h.h.g.now(), n)
-		runtime.KeepAlive(h.h)
+	if d.receipt.marked {
+		r.Marks = &d.receipt.marks
 	}
+	to.pin.Refund(r, to.g.clock)
+	runtime.KeepAlive(to)
 }
 
 // Release ends the handle, and all copies of it: the key may be evicted again.
 // Releasing again does nothing.
 func (h Handle) Release() {
-	if h.h != nil && h.h.released.CompareAndSwap(false, true) {
-		h.h.pin.Release()
-		runtime.KeepAlive(h.h)
+	if h.h != nil {
+		h.h.end()
 	}
 }
 
-func (h Handle) valid() bool { return h.h != nil && !h.h.released.Load() }
-
-func (h Handle) counts(n int64) bool {
-	if n < 0 {
-		h.h.g.bad.Inc()
+func (h *handle) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state.Swap(released) == released {
+		return
 	}
-	return n > 0
+	h.g.handles.remove(h)
+	h.pin.Release()
+	if h.next != nil {
+		h.next.end()
+	}
+	h.g.waits.wake()
+	runtime.KeepAlive(h)
 }

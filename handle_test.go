@@ -210,7 +210,7 @@ func TestHandleMostPins(t *testing.T) {
 		}
 		handles = append(handles, h)
 	}
-	require.Len(t, handles, 16_382)
+	require.Len(t, handles, 8_190)
 	handles[0].Release()
 	handles[0] = handleOf(t, g, "k")
 	for _, h := range handles {

@@ -11,6 +11,7 @@ import (
 // routes finds the policy of an endpoint. It is immutable but for its hints, and
 // replaced as a whole by Apply.
 type routes struct {
+	number uint32 // of the sets that were applied
 	set    policy.Set
 	byName map[string]*route
 	other  *shard.Policy   // the policy "default", for endpoints not named; nil without

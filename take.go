@@ -109,9 +109,7 @@ func (g *Gate) takeOther(d *Decision, p *shard.Policy, now clock.Time, apikey, e
 func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, n int64) {
 	v, plan, word, at, late, slot := g.table.TakeNear(p, k, now, n)
 	if v == shard.Elsewhere {
-		var r shard.Result
-		v = g.table.Take(p, k, now, n, &r)
-		decide(d, g.number, v, &r, n)
+		v = g.takeSlowly(d, p, k, now, &shard.Ask{N: n})
 	} else {
 		d.Reason = verdicts[v]
 		d.Limit = plan.Names[0]
@@ -132,6 +130,14 @@ func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, 
 	if n > 0 {
 		count(p, v)
 	}
+}
+
+// takeSlowly decides and explains whatever the case is.
+func (g *Gate) takeSlowly(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, a *shard.Ask) shard.Verdict {
+	var r shard.Result
+	v := g.table.Take(p, k, now, a, &r)
+	decide(d, g.number, v, &r, a.N)
+	return v
 }
 
 func count(p *shard.Policy, v shard.Verdict) {

@@ -6,6 +6,22 @@ import (
 	"github.com/tickgate/tickgate/clock"
 )
 
+// Converts reports whether a word of prev becomes one of l by [Limit.Convert], a
+// function of the word alone. Where a ring is to be written or to be read for it,
+// prev stays in force for a key until [Limit.TakeOver] was called for it.
+func (l *Limit) Converts(prev *Limit) bool {
+	if l.kind == Rolling || prev.kind == Rolling {
+		return l.kind == prev.kind && l.rings == prev.rings
+	}
+	return true
+}
+
+// sameUnits reports whether what was charged under prev is in l's units.
+func (l *Limit) sameUnits(prev *Limit) bool {
+	return l.kind == prev.kind && l.unit == prev.unit && l.cost == prev.cost &&
+		l.window.span == prev.window.span && l.window.skew == prev.window.skew && l.rings == prev.rings
+}
+
 // Convert returns the word of l, the new generation of a limit, for a word w
 // that prev, the generation before, wrote. What was used at the time of the
 // change, in tokens, stays used: only its expression changes, from prev's units
@@ -16,8 +32,13 @@ import (
 // meets the word first converts it, and everybody would write the same.
 // prev == nil is a limit that did not exist before: it starts full.
 func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
-	if prev == nil {
-		return l.Full(o, at)
+	switch {
+	case prev == nil:
+		return l.Empty(o, at)
+	case l.kind == Rolling: // its ring stays as it is
+		return w&^parityBit | l.parity
+	case l.kind != TokenBucket || prev.kind != TokenBucket:
+		return l.convertWindow(prev, w, o, at)
 	}
 	if prev.unit == l.unit && prev.cost == l.cost {
 		return w&^parityBit | l.parity // the capacity is not in the word
@@ -35,4 +56,45 @@ func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 		after += after & 1         // positions are even
 	}
 	return (l.pos(o, at) + after) | l.parity
+}
+
+// convertWindow is Convert where one of the two counts in windows. The same
+// windows keep their count; other ones begin with what was used at the change.
+func (l *Limit) convertWindow(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
+	if l.kind == prev.kind && l.window.span == prev.window.span {
+		c := prev.window.read(w, o, at)
+		c.end = l.window.up(prev.window.time(c.end))
+		return l.window.word(c, o, l.parity)
+	}
+	return l.holding(o, at, prev.Spent(w, &Cell{Origin: o}, at))
+}
+
+// holding returns the word of a limit, not a rolling one, of which n tokens are
+// used at the time at.
+func (l *Limit) holding(o Origin, at clock.Time, n int64) uint64 {
+	switch {
+	case n == 0:
+		return l.Empty(o, at)
+	case l.kind == TokenBucket:
+		return l.Charge(l.Full(o, at), o, at, n)
+	}
+	return l.chargeWindow(l.fullWindow(o, at), o, at, n)
+}
+
+// TakeOver returns the word of l for a cell that holds w, of prev, where
+// [Limit.Converts] says that it is no function of the word: c is the cell with
+// prev's ring, ring the one of l. What was used at the time at stays used.
+//
+// It writes l's ring, so only one goroutine may do it for a key. If the word is
+// not w any more when it is to be swapped, it is to be done again.
+func (l *Limit) TakeOver(prev *Limit, w uint64, c *Cell, ring Ring, at clock.Time) uint64 {
+	n := prev.Spent(w, c, at)
+	if l.kind != Rolling {
+		return l.holding(c.Origin, at, n)
+	}
+	to := Cell{Word: c.Word, Origin: c.Origin, Ring: ring, Owner: c.Owner}
+	if prev.kind == Rolling {
+		return l.copyRolling(prev, c, &to, at)
+	}
+	return l.fillRolling(&to, at, n)
 }

@@ -15,10 +15,11 @@ const (
 	// caller who is some milliseconds late.
 	maxAhead = 1<<62 - 1<<32
 
-	// eraBits divides time into eras of 2^54 ns, 208 days. A word is re-based when
+	// eraBits divides time into eras of 2^46 ns, 19.5 hours. A word is re-based when
 	// its key's time enters another era ([SameEra]), so it is never behind now by
-	// more than two of them: 2^55 · 2·63 < 2^62.
-	eraBits = 54
+	// more than two of them: 2^47 · 2·63 < 2^62. A bucket would do with 2^54; the
+	// words of windows have fewer bits for the time (window.go, rolling.go).
+	eraBits = 46
 
 	// maxRefill is the longest time in nanoseconds that a bucket may need from
 	// empty to full: 365 days.
@@ -36,6 +37,7 @@ func SameEra(a, b clock.Time) bool { return a>>eraBits == b>>eraBits }
 var (
 	ErrRate     = errors.New("rate must be positive and at most 2 tokens a nanosecond")
 	ErrCapacity = errors.New("capacity must be positive and refill within 365 days")
+	ErrReserve  = errors.New("must be at least 0 and below the capacity")
 )
 
 // Limit is one compiled limit: constants for the arithmetic, never changed once
@@ -43,9 +45,18 @@ var (
 type Limit struct {
 	unit   uint64 // 2q: position units a nanosecond
 	cost   int64  // 2c: position units a token
-	room   int64  // 2·C·c: the capacity in position units
-	tokens int64  // C: the capacity in tokens
+	room   int64  // 2·C·c: the capacity in position units, for ordinary calls
+	tokens int64  // C: the capacity in tokens, for ordinary calls
 	parity uint64 // 0 or 1: what the words of this generation carry
+
+	// Urgent calls may use the reserve as well.
+	whole int64 // room with the reserve
+	most  int64 // tokens with the reserve
+
+	kind   Kind
+	window window  // of the kinds that count in windows
+	rings  *Rings  // of Rolling; set by [Limit.WithRings]
+	roll   rolling // of Rolling
 }
 
 // New compiles tokens per per nanoseconds with a capacity of capacity tokens.
@@ -63,12 +74,28 @@ func New(tokens, per, capacity int64) (Limit, error) {
 		unit:   2 * s.q,
 		cost:   2 * int64(s.c),
 		room:   2 * int64(lo),
+		whole:  2 * int64(lo),
 		tokens: capacity,
+		most:   capacity,
 	}, nil
 }
 
-// Capacity returns the most tokens that can be taken at once.
-func (l *Limit) Capacity() int64 { return l.tokens }
+// WithReserve returns l with n tokens of its capacity kept for urgent calls. n
+// must be at least 0 and below the capacity.
+func (l Limit) WithReserve(n int64) (Limit, error) {
+	if n < 0 || n >= l.most {
+		return Limit{}, fmt.Errorf("reserve of %d: %w", n, ErrReserve)
+	}
+	l.tokens = l.most - n
+	l.room = l.whole - n*l.cost
+	return l, nil
+}
+
+// Kind returns how the limit counts.
+func (l *Limit) Kind() Kind { return l.kind }
+
+// Capacity returns the most tokens that can be taken at once, by an urgent call.
+func (l *Limit) Capacity() int64 { return l.most }
 
 // Rate returns the rate in force as tokens per nanoseconds in lowest terms. It
 // differs from the one asked for only where that has no small fraction, and

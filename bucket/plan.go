@@ -19,7 +19,12 @@ type Plan struct {
 	Active []int            // indexes of the limits in force, ascending
 	Limits [MaxLimits]Limit // by index; meaningful where active
 	Names  [MaxLimits]string
-	Single bool // the only limit is the one with index 0: the common, fast case
+	Single bool // the only limit is a token bucket in word 0: the common, fast case
+	Pair   bool // the only limits are token buckets in the words 0 and 1
+	Lone   bool // the only limit is the one in word 0, of another kind
+
+	// Blocked admits urgent calls only. Such a plan is none of the fast cases.
+	Blocked bool
 
 	// Init is the bit set of the words that a new slot must write: those in force
 	// and those that the next generation is about to bring into force.
@@ -64,7 +69,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 	var taken [MaxLimits]bool
 	index := make([]int, len(limits))
 	for i, l := range limits {
-		index[i] = p.indexOf(l.Name)
+		index[i] = p.Index(l.Name)
 		if index[i] >= 0 {
 			taken[index[i]] = true
 		}
@@ -86,8 +91,13 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 			}
 		}
 		next.Limits[k] = l.Limit.WithParity(parity)
-		if p != nil && (p.Limits[k].unit != l.Limit.unit || p.Limits[k].cost != l.Limit.cost) {
-			next.since[k] = next.gen
+		if p != nil {
+			if p.Init>>k&1 == 1 && p.Limits[k].rings.Serve(&next.Limits[k]) {
+				next.Limits[k] = next.Limits[k].WithRings(p.Limits[k].rings)
+			}
+			if !next.Limits[k].sameUnits(&p.Limits[k]) {
+				next.since[k] = next.gen
+			}
 		}
 		next.Names[k] = l.Name
 		if l.Unnamed {
@@ -101,8 +111,34 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 			next.Active = append(next.Active, k)
 		}
 	}
-	next.Single = len(next.Active) == 1 && next.Active[0] == 0
+	next.Blocked = p != nil && p.Blocked
+	next.sort()
 	return next
+}
+
+// sort finds out which of the fast cases the plan is.
+func (p *Plan) sort() {
+	p.Single, p.Pair, p.Lone = false, false, false
+	if p.Blocked || p.Deny {
+		return
+	}
+	a := p.Active
+	switch {
+	case len(a) == 1 && a[0] == 0:
+		p.Single = p.Limits[0].kind == TokenBucket
+		p.Lone = !p.Single
+	case len(a) == 2 && a[0] == 0 && a[1] == 1:
+		p.Pair = p.Limits[0].kind == TokenBucket && p.Limits[1].kind == TokenBucket
+	}
+}
+
+// WithBlock returns p, or p with everything but urgent calls blocked. It is the
+// same generation.
+func (p *Plan) WithBlock(blocked bool) *Plan {
+	q := *p
+	q.Blocked = blocked
+	q.sort()
+	return &q
 }
 
 // Prepare returns p with the words of next among those that a new slot writes.
@@ -111,6 +147,11 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 func (p *Plan) Prepare(next *Plan) *Plan {
 	q := *p
 	q.Init |= next.Init
+	for k := range MaxLimits {
+		if q.Init>>k&1 == 1 && p.Init>>k&1 == 0 {
+			q.Limits[k].rings = next.Limits[k].rings // new slots open these rings
+		}
+	}
 	return &q
 }
 
@@ -124,31 +165,55 @@ func (p *Plan) Gen() uint32 { return p.gen }
 // generation gen: then what was charged under gen is in this plan's units.
 func (p *Plan) Had(i int, gen uint32) bool { return int32(gen-p.since[i]) >= 0 }
 
-// Current returns w as a word of this generation: w itself where the parity
-// says so, else converted from the generation before, as of the time of the
-// change. newest is the key's newest time: where it is far ahead of the gate's
-// clock, the key's times come from somewhere else, and it stands in for the time
-// of the change.
-func (p *Plan) Current(i int, w uint64, o Origin, newest clock.Time) uint64 {
+// Read returns the limit that decides on word i as it was loaded, and the word in
+// that limit's terms. Usually that is the limit in force and w itself. A word of
+// the generation before is converted, as of the time of the change; where that
+// takes more than the word (Limit.Converts), the limit of before stays in force
+// for the key until the change has come to it.
+//
+// newest is the key's newest time: where it is far ahead of the gate's clock, the
+// key's times come from somewhere else, and it stands in for the time of the
+// change.
+func (p *Plan) Read(i int, w uint64, o Origin, newest clock.Time) (*Limit, uint64) {
 	l := &p.Limits[i]
 	if Parity(w) == l.parity || p.prev == nil {
-		return w
+		return l, w
 	}
-	at := p.changed
-	if newest-at > foreign {
-		at = newest
-	}
+	at := p.ChangedFor(newest)
 	if p.fresh>>i&1 == 1 {
-		return l.Convert(nil, w, o, at)
+		return l, l.Convert(nil, w, o, at)
 	}
 	prev := &p.prev.Limits[i]
-	if !SameEra(at, newest) {
-		w = prev.Rebase(w, o, newest, at) // else full for years looks like in debt
+	if !l.Converts(prev) {
+		return prev, w
 	}
-	return l.Convert(prev, w, o, at)
+	if !SameEra(at, newest) && l.kind != Rolling {
+		// Else full for years looks like in debt.
+		w = prev.Renew(w, &Cell{Origin: o}, newest, at)
+	}
+	return l, l.Convert(prev, w, o, at)
 }
 
-func (p *Plan) indexOf(name string) int {
+// Before returns the limit that decides on word i, as it was loaded, until the
+// change has come to the key, nil if none does any more.
+func (p *Plan) Before(i int, w uint64) *Limit {
+	l := &p.Limits[i]
+	if Parity(w) == l.parity || p.prev == nil || p.fresh>>i&1 == 1 || l.Converts(&p.prev.Limits[i]) {
+		return nil
+	}
+	return &p.prev.Limits[i]
+}
+
+// ChangedFor is when the change was, for a key whose newest time is newest.
+func (p *Plan) ChangedFor(newest clock.Time) clock.Time {
+	if newest-p.changed > foreign {
+		return newest
+	}
+	return p.changed
+}
+
+// Index returns the index of the limit in force with a name, -1 without one.
+func (p *Plan) Index(name string) int {
 	if p != nil {
 		for _, k := range p.Active {
 			if p.Names[k] == name {

@@ -52,10 +52,10 @@ func (s *slot) touch(now clock.Time) (at clock.Time, late int64) {
 }
 
 // move moves the newest time on. The word is re-based when it enters another
-// stretch of 2^54 ns, not only after an idle time of that length: a key that is
+// era, not only after an idle time of that length: a key that is
 // looked at often and never taken from gets out of range as well.
 func (s *slot) move(now clock.Time) {
-	if now>>54 != s.seen>>54 {
+	if !SameEra(now, s.seen) {
 		s.w = s.limit().Rebase(s.w, s.o, s.seen, now)
 	}
 	s.seen = now
@@ -77,8 +77,8 @@ func (s *slot) apply(l Limit, at clock.Time) {
 		s.move(at)
 	}
 	s.plan = s.plan.Next([]Named{{Limit: l}}, "", s.seen)
-	s.w = s.plan.Current(0, s.w, s.o, s.seen)
+	s.w = read(s.plan, 0, s.w, s.o, s.seen)
 }
 
-// maxIdle is the length of an era: a word may be left alone that long.
-const maxIdle = 1 << eraBits
+// idle is the length of an era: a word may be left alone that long.
+const idle = 1 << eraBits

@@ -35,7 +35,7 @@ func (l *Limit) check(w uint64, n, after int64) {
 	}
 }
 
-// Fits reports whether the bucket can ever hold n tokens at once.
+// Fits reports whether n tokens can ever be taken at once by an ordinary call.
 func (l *Limit) Fits(n int64) bool { return n <= l.tokens }
 
 // IsFull reports whether nothing is used at now.
@@ -47,6 +47,11 @@ func (l *Limit) IsFull(w uint64, o Origin, now clock.Time) bool {
 // full bucket.
 func (l *Limit) Used(w uint64, o Origin, now clock.Time) int64 {
 	return ceilDiv(used(w, l.pos(o, now)), l.unit)
+}
+
+// UsedTokens returns the whole tokens used at now.
+func (l *Limit) UsedTokens(w uint64, o Origin, now clock.Time) int64 {
+	return used(w, l.pos(o, now)) / l.cost
 }
 
 // Remaining returns the whole tokens left at now, never below 0.

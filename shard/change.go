@@ -23,6 +23,7 @@ func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
 		t.walk(p, func(w place) {
 			for k := range bucket.MaxLimits {
 				if brought>>k&1 == 1 {
+					t.openRing(w, &next.Limits[k])
 					t.word(w.i, k).Store(old.Parity())
 				}
 			}
@@ -30,12 +31,10 @@ func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
 	}
 	p.plan.Store(next)
 	t.walk(p, func(w place) {
-		o := bucket.OriginOf(w.m.inc())
 		for _, k := range next.Active {
-			word := t.word(w.i, k)
-			for {
+			for word := t.word(w.i, k); ; {
 				raw := word.Load()
-				if bucket.Parity(raw) == next.Parity() || word.CompareAndSwap(raw, next.Current(k, raw, o, clock.Time(w.s.seen.Load()))) {
+				if bucket.Parity(raw) == next.Parity() || word.CompareAndSwap(raw, t.converted(w, next, k, raw)) {
 					break
 				}
 			}
@@ -48,10 +47,44 @@ func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
 	}
 }
 
+// converted returns word k of the plan before as one of next. Where that writes a
+// ring, only the walk does it, and the limit of before is in force until then. A
+// taker can make it do so again, but no more often than that limit admits.
+func (t *Table) converted(w place, next *bucket.Plan, k int, raw uint64) uint64 {
+	seen, l := clock.Time(w.s.seen.Load()), &next.Limits[k]
+	if prev := next.Before(k, raw); prev != nil {
+		c := t.state(w, k, prev)
+		return l.TakeOver(prev, raw, &c, l.Ring(w.i), next.ChangedFor(seen))
+	}
+	_, cur := next.Read(k, raw, bucket.OriginOf(w.m.inc()), seen)
+	return cur
+}
+
+// openRing makes the ring of a limit, if it has one, that of w's key.
+func (t *Table) openRing(w place, l *bucket.Limit) {
+	if l.Rings() != nil {
+		c := t.state(w, 0, l)
+		c.Open()
+	}
+}
+
 // walk calls do for every key of p, pinned, so that it keeps its slot meanwhile.
-// It waits for slots that are being written: their inserter may have loaded the
-// plan before it changed.
 func (t *Table) walk(p *Policy, do func(place)) {
+	t.visit(func(w place) {
+		if t.policy(w.s.ident.Load()) != p {
+			return
+		}
+		if ok, _ := w.pin(pinMask); ok {
+			do(w)
+			w.unpin()
+			t.mayBeFull(w.i, unknown)
+		}
+	})
+}
+
+// visit calls do for every key. It waits for slots that are being written: their
+// inserter may have loaded what was changed before it changed.
+func (t *Table) visit(do func(place)) {
 	for i := range t.slots {
 		s := t.slot(i)
 		m := s.load()
@@ -59,14 +92,8 @@ func (t *Table) walk(p *Policy, do func(place)) {
 			runtime.Gosched()
 			m = s.load()
 		}
-		w := place{i, s, m}
-		if !m.visible() || t.policy(s.ident.Load()) != p {
-			continue
-		}
-		if ok, _ := w.pin(pinMask); ok {
-			do(w)
-			w.unpin()
-			t.mayBeFull(i, unknown)
+		if m.visible() {
+			do(place{i, s, m})
 		}
 	}
 }

@@ -166,11 +166,13 @@ func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (fr
 	return freed
 }
 
-// candidate returns slot i if it holds a key that may be evicted.
+// candidate returns slot i if it holds a key that may be evicted: one that is
+// neither pinned nor banned.
 func (t *Table) candidate(i uint32) (place, bool) {
 	s := t.slot(i)
 	m := s.load()
-	return place{i, s, m}, m.visible() && !m.pinned()
+	w := place{i, s, m}
+	return w, m.visible() && !m.pinned() && !(m.barred() && t.banned(w))
 }
 
 // owes returns how many nanoseconds after at the key will be full, 0 if it is.
@@ -193,11 +195,12 @@ func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok boo
 			if plan.Limits[k].Capacity() == 0 {
 				continue // not in force any more
 			}
-			cur := plan.Current(k, raw, o, seen)
+			l, cur := plan.Read(k, raw, o, seen)
 			if idle && cur == raw { // a word that was converted is as of the change
-				cur = plan.Limits[k].Rebase(cur, o, seen, at)
+				c := t.state(w, k, l)
+				cur = l.Renew(cur, &c, seen, at)
 			}
-			wait = max(wait, plan.Limits[k].Used(cur, o, at))
+			wait = max(wait, l.Owes(cur, o, at))
 		}
 		// As in rebase: the words were read before seen moved, or once more.
 		if !idle || w.s.seen.Load() == int64(seen) {

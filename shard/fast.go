@@ -89,7 +89,7 @@ func (t *Table) allowNamed(p *Policy, apikey string, now clock.Time, n int64) Ve
 // nothing has happened, where the case is not the usual one.
 func (t *Table) TakeNear(p *Policy, k *Key, now clock.Time, n int64) (v Verdict, plan *bucket.Plan, word uint64, at clock.Time, late int64, slot uint64) {
 	if w, ok := t.nearby(k); ok {
-		if v, plan, word, at, late = t.takeOne(w, p, now, n); v < moved {
+		if v, plan, word, at, late = t.takeOne(w, p, now, n); v < Elsewhere {
 			return v, plan, word, at, late, w.id()
 		}
 	}

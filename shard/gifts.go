@@ -35,8 +35,8 @@ const (
 	giftTries = 1 << 14
 )
 
-// given returns what was given back so far, ns.
-func (g *gifts) given() int64 { return int64(g.w.Load() >> 1) }
+// sum returns what the word w says was given back so far, ns.
+func sum(w uint64) int64 { return int64(w >> 1) }
 
 // begin makes the key busy and returns what was given back so far. It reports
 // false if somebody else kept it busy.

@@ -9,6 +9,7 @@ import (
 type Refund struct {
 	bucket.Charged
 	N     int64
+	Marks *Marks // what single limits were charged; nil: N each
 	Slot  uint64 // Result.Slot: another key's is refused
 	First uint64 // Result.First
 	Gen   uint32 // of the plan it was taken under
@@ -19,7 +20,7 @@ type Refund struct {
 // that came, or changed its rate, after the take; and nothing at all in the rare
 // case that gifts says.
 func (h *Pin) Refund(r Refund, now clock.Clock) {
-	if r.Slot != h.w.id() || r.N <= 0 {
+	if r.Slot != h.w.id() || r.N <= 0 && r.Marks == nil {
 		return
 	}
 	g := &h.t.cold(h.w.i).gifts
@@ -28,42 +29,76 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 		return
 	}
 	plan := h.p.plan.Load()
-	since, most := given-r.Done, int64(0)
+	most := int64(0)
 	for i, k := range plan.Active {
 		if !plan.Had(k, r.Gen) {
 			continue
 		}
-		most = max(most, h.t.lower(h.w, h.p, k, plan, func(raw uint64) (units uint64, ns int64, at clock.Time) {
-			if i == 0 && since == 0 && raw == r.First {
-				// Nobody took or gave since: every take charges the first limit. Then
-				// time refilled only this charge, and giving it all back leaves the
-				// bucket as full as time would have made it.
-				units, ns = plan.Limits[k].GiveBack(bucket.Charged{At: r.At}, r.At, r.N, 0)
-				return units, ns, r.At
-			}
-			at = max(h.w.s.newest(now), r.At)
-			units, ns = plan.Limits[k].GiveBack(r.Charged, at, r.N, since)
-			return units, ns, at
-		}))
+		b := gift{n: r.N, charged: r.Charged, since: given - r.Done}
+		if r.Marks != nil {
+			b.n = int64(r.Marks[k].Cost)
+		}
+		if i == 0 {
+			b.after = r.First
+		}
+		if b.n > 0 {
+			most = max(most, h.t.giveBack(h.w, h.p, k, plan, b, now))
+		}
 	}
 	g.end(given, most)
 }
 
-// lower gives back on word k what may says for the word as it was loaded, and
-// returns what that was, ns. may asks for the time, which bounds those of the
-// takes that are in the word, after the word was loaded. If the plan changed
-// since, nothing is given: the units are the old plan's. The parity alone would
-// not tell, since that of the generation after the next is the same. The key is
-// busy.
-func (t *Table) lower(w place, p *Policy, k int, plan *bucket.Plan, may func(raw uint64) (units uint64, ns int64, at clock.Time)) int64 {
+// gift is what is to be given back of a charge to one limit.
+type gift struct {
+	n       int64
+	charged bucket.Charged
+	since   int64  // what was given back since, ns
+	after   uint64 // the word that the charge left, if every take changes it
+	alone   bool   // since is not known: reckon from the time of the charge
+}
+
+// giveBack gives back on word k what may be, and returns what that was in
+// nanoseconds of refill. If the plan changed since, nothing is given: the units are
+// the old plan's. The parity alone would not tell, since that of the generation
+// after the next is the same. The key is busy.
+func (t *Table) giveBack(w place, p *Policy, k int, plan *bucket.Plan, b gift, clk clock.Clock) int64 {
 	word, o := t.word(w.i, k), bucket.OriginOf(w.m.inc())
+	l := &plan.Limits[k]
 	for {
 		raw := word.Load()
-		units, ns, at := may(raw)
-		if units == 0 || bucket.Parity(raw) != plan.Parity() || p.plan.Load().Gen() != plan.Gen() || !w.s.load().same(w.m) {
+		// The time bounds those of the takes that are in the word: it is read after it.
+		now := max(w.s.newest(clk), b.charged.At)
+		if bucket.Parity(raw) != plan.Parity() || p.plan.Load().Gen() != plan.Gen() || !w.s.load().same(w.m) {
 			return 0
 		}
-		if word.CompareAndSwap(raw, plan.Limits[k].Lower(raw, o, at, units)) {
+		var next uint64
+		var ns int64
+		if l.Kind() == bucket.TokenBucket {
+			units := uint64(0)
+			switch {
+			case b.alone:
+				units, ns = l.GiveBack(bucket.Charged{At: b.charged.At}, now, b.n, 0)
+			case b.since == 0 && b.after != 0 && raw == b.after:
+				// Nobody took or gave since: every take charges the first limit. Then
+				// time refilled only this charge, and giving it all back leaves the
+				// bucket as full as time would have made it.
+				now = b.charged.At
+				units, ns = l.GiveBack(bucket.Charged{At: now}, now, b.n, 0)
+			default:
+				units, ns = l.GiveBack(b.charged, now, b.n, b.since)
+			}
+			if units == 0 {
+				return 0
+			}
+			next = l.Lower(raw, o, now, units)
+		} else {
+			c := t.state(w, k, l)
+			var ok bool
+			if next, ok = l.Return(raw, &c, b.charged.At, now, b.n); !ok {
+				return 0
+			}
+		}
+		if word.CompareAndSwap(raw, next) {
 			return ns
 		}
 	}
@@ -72,7 +107,7 @@ func (t *Table) lower(w place, p *Policy, k int, plan *bucket.Plan, may func(raw
 // Credit gives n tokens back that nobody of ours took back: whoever counts in
 // truth says so. It goes down to nothing used.
 func (h *Pin) Credit(now clock.Time, n int64) {
-	at, o := h.at(now), bucket.OriginOf(h.w.m.inc())
+	at := h.at(now)
 	g := &h.t.cold(h.w.i).gifts
 	given, ok := g.begin(giftTries)
 	if !ok {
@@ -80,18 +115,40 @@ func (h *Pin) Credit(now clock.Time, n int64) {
 	}
 	most := int64(0)
 	for _, k := range h.p.plan.Load().Active {
-		word := h.t.word(h.w.i, k)
-		for {
-			raw, plan := loadWord(word, h.p)
-			next, ns := plan.Limits[k].Credit(plan.Current(k, raw, o, at), o, at, n)
-			if !h.w.s.load().same(h.w.m) {
-				break
-			}
-			if word.CompareAndSwap(raw, next) {
-				most = max(most, ns)
-				break
-			}
-		}
+		most = max(most, h.credit(k, at, n))
 	}
 	g.end(given, most)
+}
+
+// credit gives n tokens back to limit k, and returns what that was in nanoseconds
+// of refill. The key is busy.
+func (h *Pin) credit(k int, at clock.Time, n int64) int64 {
+	word, o := h.t.word(h.w.i, k), bucket.OriginOf(h.w.m.inc())
+	for {
+		raw, plan := loadWord(word, h.p)
+		l, cur := plan.Read(k, raw, o, at)
+		c := h.t.state(h.w, k, l)
+		if !h.w.s.load().same(h.w.m) {
+			return 0
+		}
+		next, ns, ok := l.Relieve(cur, &c, at, n)
+		if !ok || word.CompareAndSwap(raw, next) {
+			return ns
+		}
+	}
+}
+
+// CreditLimit is Credit for one limit. It reports false where there is none of
+// that name.
+func (h *Pin) CreditLimit(now clock.Time, limit string, n int64) bool {
+	k := h.p.plan.Load().Index(limit)
+	if k < 0 {
+		return false
+	}
+	at := h.at(now)
+	g := &h.t.cold(h.w.i).gifts
+	if given, ok := g.begin(giftTries); ok {
+		g.end(given, h.credit(k, at, n))
+	}
+	return true
 }

@@ -32,12 +32,12 @@ func TestGiveBackAfterTwoChangesGivesNothing(t *testing.T) {
 	require.Equal(t, old.Parity(), p.Plan().Parity())
 	require.Equal(t, Limited, pin.Allow(0, 1))
 
-	units, ns := old.Limits[0].GiveBack(bucket.Charged{}, 0, 1, 0)
-	require.Zero(t, table.lower(pin.w, p, 0, old, func(uint64) (uint64, int64, clock.Time) { return units, ns, 0 }))
+	c := clock.NewManual(0)
+	require.Zero(t, table.giveBack(pin.w, p, 0, old, gift{n: 1, alone: true}, c))
 	require.Equal(t, Limited, pin.Allow(0, 1), "one token of the old rate filled the bucket")
-	table.uncharge(pin.w, p, old, []int{0}, 0, 1)
+	table.uncharge(pin.w, p, charged(old, 0, 1), []int{0})
 	require.Equal(t, Limited, pin.Allow(0, 1))
-	require.Zero(t, table.cold(pin.w.i).gifts.given(), "what was not given counts as given")
+	require.Zero(t, sum(table.cold(pin.w.i).gifts.w.Load()), "what was not given counts as given")
 }
 
 // A refund by the pin itself after changes of the rate.
@@ -46,7 +46,7 @@ func TestGiveBackOfAnotherRateGivesNothing(t *testing.T) {
 	k := p.Named("k")
 	pin, _ := table.Pin(p, &k, 0)
 	var r Result
-	require.Equal(t, Allowed, pin.Take(0, 5, &r))
+	require.Equal(t, Allowed, pin.Take(0, &Ask{N: 5}, &r))
 	refund := Refund{Charged: bucket.Charged{At: r.At, Ahead: r.Ahead, Done: r.Done}, N: 5, Slot: r.Slot, First: r.First, Gen: r.Plan.Gen()}
 	require.Equal(t, Allowed, pin.Allow(0, 15))
 	change(t, table, p, 2, 1, 20, 0)
@@ -70,8 +70,8 @@ func TestUnchargeGivesBack(t *testing.T) {
 	require.True(t, ok)
 	left := func() int64 {
 		var r Result
-		require.Equal(t, Allowed, table.Take(p, &k, c.Now(), 0, &r))
-		return r.Plan.Limits[r.Limit].Remaining(r.Word, r.Orig, r.At)
+		require.Equal(t, Allowed, table.Take(p, &k, c.Now(), &Ask{}, &r))
+		return r.Remaining
 	}
 	// As charge does for the first limit, and another taker comes in between.
 	plan, word := p.Plan(), table.word(w.i, 0)
@@ -80,6 +80,13 @@ func TestUnchargeGivesBack(t *testing.T) {
 	word.Store(next)
 	require.Equal(t, Allowed, table.Allow(p, &k, 0, 2))
 	require.Equal(t, int64(3), left())
-	table.uncharge(w, p, plan, plan.Active[:1], 0, 4)
+	table.uncharge(w, p, charged(plan, 0, 4), plan.Active[:1])
 	require.Equal(t, int64(7), left())
+}
+
+// charged is an attempt that took n tokens at a time from limit 0.
+func charged(plan *bucket.Plan, at clock.Time, n int64) *attempt {
+	try := &attempt{plan: plan, at: at}
+	try.cost[0] = n
+	return try
 }

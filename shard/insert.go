@@ -7,7 +7,7 @@ import (
 	"github.com/tickgate/tickgate/clock"
 )
 
-// insert brings k into the table with n tokens already taken. h is the header
+// insert brings k into the table with what a asks for already taken. h is the header
 // under which k was not found. It returns moved when it finds that k is there: the
 // caller looks it up again.
 //
@@ -16,10 +16,15 @@ import (
 // no other key of the group was published since the group was searched, so of
 // two inserts of one key the second fails, searches again and finds it. That
 // swap is where the insert, and the take with it, linearizes.
-func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *Result) (place, Verdict) {
+func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, a *Ask, r *Result) (place, Verdict) {
 	// A request that can never pass, or always does, brings no key into the table.
-	if plan := p.plan.Load(); n > 0 {
-		if v := unheld(plan, now, n, r); v != Allowed || len(plan.Active) == 0 {
+	takes := a.takes()
+	if plan := p.plan.Load(); takes {
+		v := t.barredName(k, a)
+		if v == Allowed {
+			v = unheld(plan, now, a, r)
+		}
+		if v != Allowed || len(plan.Active) == 0 {
 			return place{}, v
 		}
 	}
@@ -74,10 +79,11 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *
 			var ok bool
 			at = floor
 			// The plan is loaded after the claim: a change of the policy that is
-			// published later waits for private slots (Change).
-			if used, ok = t.open(own, p, at, n, r); !ok {
+			// published later waits for private slots (Change), as one that blocks does.
+			used, ok = t.open(own, p, at, a, r)
+			if !ok || takes && t.barredName(k, a) != Allowed {
 				t.abandon(own)
-				return place{}, moved // the capacity fell below n just now
+				return place{}, moved // the policy changed just now
 			}
 		}
 		// Room is reserved for the swap alone, so that inserters of one key do not
@@ -98,10 +104,11 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, n int64, r *
 	} else if r != nil {
 		r.Late = int64(late)
 	}
-	if n > 0 {
+	if takes {
 		t.stats.missed.Add(1)
 	}
 	own.m = own.m.with(live)
+	t.barIfBlocked(own, k)
 	t.notice(now)
 	t.mayBeFull(own.i, now+clock.Time(used))
 	return own, Allowed
@@ -115,33 +122,40 @@ const (
 	spins    = 8 // before others are let run
 )
 
-// open writes the words of a new key, with n tokens taken from each limit, and
-// explains that in r unless it is nil. It returns how long until all of them are
-// full, ns.
-func (t *Table) open(w place, p *Policy, now clock.Time, n int64, r *Result) (used int64, ok bool) {
+// open writes the words of a new key, with what a asks for taken from each limit,
+// and explains that in r unless it is nil. It returns how long until all of them are
+// full, ns, and reports false if the plan in force does not admit that.
+func (t *Table) open(w place, p *Policy, now clock.Time, a *Ask, r *Result) (used int64, ok bool) {
 	plan, o := p.plan.Load(), bucket.OriginOf(w.m.inc())
-	var ws words
+	if a.takes() && admit(plan, a) != Allowed {
+		return 0, false
+	}
+	try := attempt{plan: plan, at: now, urgent: a.Urgent}
 	for _, k := range plan.Active {
-		l := &plan.Limits[k]
-		if !l.Fits(n) {
+		l, n := &plan.Limits[k], a.of(plan, k)
+		if n > l.Most(a.Urgent) {
 			return 0, false
 		}
-		ws.next[k], _ = l.Take(l.Full(o, now), o, now, n)
-		used = max(used, l.Used(ws.next[k], o, now))
+		try.limit[k], try.cost[k] = l, n
+		try.next[k] = l.First(o, now, n)
+		try.raw[k] = try.next[k]
+		used = max(used, l.Owes(try.next[k], o, now))
 	}
 	w.s.seen.Store(int64(now))
 	for k := range bucket.MaxLimits {
 		if plan.Init>>k&1 == 1 {
+			t.openRing(w, &plan.Limits[k])
 			// Zero, with this plan's parity, where the limit is not in force yet.
-			t.word(w.i, k).Store(ws.next[k] | plan.Parity())
+			word := plan.Parity()
+			if try.limit[k] != nil {
+				word = try.next[k]
+			}
+			t.word(w.i, k).Store(word)
 		}
 	}
 	if r != nil {
-		*r = Result{Plan: plan, At: now, Orig: o, Slot: w.id(), Keep: r.Keep}
-		r.tightest(func(k int) uint64 { return ws.next[k] })
-		if len(plan.Active) > 0 {
-			r.First = ws.next[plan.Active[0]]
-		}
+		*r = Result{Plan: plan, At: now, Slot: w.id(), Keep: r.Keep}
+		t.tell(w, &try, r)
 	}
 	return used, true
 }

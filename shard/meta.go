@@ -2,17 +2,18 @@ package shard
 
 // meta is a slot's state word.
 //
-//	 63            36 35           16 15            2 1     0
-//	┌────────────────┬───────────────┬───────────────┬───────┐
-//	│ incarnation 28 │ round 20      │ pins 14       │ state │
-//	└────────────────┴───────────────┴───────────────┴───────┘
+//	 63            36 35           16  15   14       2 1     0
+//	┌────────────────┬───────────────┬─────┬──────────┬───────┐
+//	│ incarnation 28 │ round 20      │ bar │ pins 13  │ state │
+//	└────────────────┴───────────────┴─────┴──────────┴───────┘
 //
 // incarnation grows whenever the slot loses its key, so that a taker can tell a
 // re-used slot from its own; it wraps after 2^28 keys in one slot, and a taker
 // would have to sleep through all of them inside one decision to be fooled.
 // round grows with every closing, so that an evictor's verdict from an earlier
 // closing cannot be executed in a later one; it wraps after 2^20 closings of one
-// incarnation, likewise. pins counts the handles.
+// incarnation, likewise. pins counts the handles. bar says that the key is blocked
+// or banned (bars.go): it keeps the usual takes out, which look at meta anyhow.
 type meta uint64
 
 // The states of a slot.
@@ -26,11 +27,13 @@ const (
 
 const (
 	pinOne  = meta(1) << 2
-	pinMask = meta(1<<14-1) << 2
+	pinMask = meta(1<<13-1) << 2
 
 	// handlePins leaves one pin for a change of the policy, which pins every key
 	// while it converts it.
 	handlePins = pinMask - pinOne
+
+	barBit = meta(1) << 15
 
 	roundOne  = meta(1) << 16
 	roundMask = meta(1<<20-1) << 16
@@ -43,10 +46,14 @@ const (
 func (m meta) state() meta   { return m & stateMask }
 func (m meta) visible() bool { return m&2 != 0 } // live or closing
 func (m meta) pinned() bool  { return m&pinMask != 0 }
+func (m meta) barred() bool  { return m&barBit != 0 }
 func (m meta) inc() uint64   { return uint64(m >> incShift) }
 
 // same reports whether m and o belong to one incarnation.
 func (m meta) same(o meta) bool { return (m^o)&incMask == 0 }
+
+// open reports whether m is o's incarnation and not barred.
+func (m meta) open(o meta) bool { return m&(incMask|barBit) == o&incMask }
 
 // with returns m in another state.
 func (m meta) with(state meta) meta { return m&^stateMask | state }

@@ -7,8 +7,8 @@ import (
 )
 
 func TestMetaFieldsDoNotOverlap(t *testing.T) {
-	require.Equal(t, ^meta(0), stateMask|pinMask|roundMask|incMask)
-	require.Zero(t, stateMask&pinMask|pinMask&roundMask|roundMask&incMask|stateMask&roundMask|stateMask&incMask|pinMask&incMask)
+	require.Equal(t, ^meta(0), stateMask|pinMask|barBit|roundMask|incMask)
+	require.Zero(t, stateMask&pinMask|pinMask&barBit|barBit&roundMask|pinMask&roundMask|roundMask&incMask|stateMask&roundMask|stateMask&incMask|pinMask&incMask)
 	require.Equal(t, meta(0), free, "zeroed memory is free slots")
 }
 

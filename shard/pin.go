@@ -20,7 +20,7 @@ func (t *Table) Pin(p *Policy, k *Key, now clock.Time) (Pin, Verdict) {
 		w, h, ok := t.find(k)
 		if !ok {
 			var v Verdict
-			switch w, v = t.insert(p, k, h, now, 0, nil); v {
+			switch w, v = t.insert(p, k, h, now, &Ask{}, nil); v {
 			case moved:
 				continue
 			case Allowed:
@@ -79,50 +79,65 @@ func (h *Pin) Allow(now clock.Time, n int64) Verdict {
 	if v < moved {
 		return v
 	}
-	return h.rest(v, now, n)
+	return gone(h.t.rest(v, h.w, h.p, now, n))
 }
 
-func (h *Pin) rest(v Verdict, now clock.Time, n int64) Verdict {
-	if v == several {
-		var r Result
-		v = h.t.takeAll(h.w, h.p, now, n, &r)
-	}
+// gone is a verdict on a pinned key, which only moves once it is released.
+func gone(v Verdict) Verdict {
 	if v == moved {
 		return Gone
 	}
 	return v
 }
 
-// Take is Allow with an explanation that [Pin.Refund] accepts.
-func (h *Pin) Take(now clock.Time, n int64, r *Result) Verdict {
+// Take is Allow with an explanation that [Pin.Refund] and [Pin.SyncUsed] accept.
+func (h *Pin) Take(now clock.Time, a *Ask, r *Result) Verdict {
 	// What was given back before this take is read before any word of it; a gift
 	// that is under way counts as one to come.
-	done := h.t.cold(h.w.i).gifts.given()
+	g := &h.t.cold(h.w.i).gifts
+	before := g.w.Load()
 	r.Keep = true
-	v := h.t.explain(h.w, h.p, now, n, r)
-	if v == moved {
-		return Gone
+	v := h.t.explain(h.w, h.p, now, a, r)
+	if v != Allowed || !a.takes() {
+		return gone(v)
 	}
-	r.Done = done
-	if v == Allowed && n > 0 {
-		h.t.see(h.w, h.p, r.At)
-	}
+	r.Done = sum(before)
+	r.Known = before&busy == 0 && g.w.Load() == before
+	r.Seq = h.t.countSeq(h.w)
+	h.t.see(h.w, h.p, r.At)
 	return v
 }
 
-// Charge takes n tokens, whatever is there.
+// Charge takes n tokens from every limit, whatever is there.
 func (h *Pin) Charge(now clock.Time, n int64) {
-	at, o := h.at(now), bucket.OriginOf(h.w.m.inc())
+	at := h.at(now)
 	for _, k := range h.p.plan.Load().Active {
-		word := h.t.word(h.w.i, k)
-		for {
-			raw, plan := loadWord(word, h.p)
-			if !h.w.s.load().same(h.w.m) {
-				return
-			}
-			if word.CompareAndSwap(raw, plan.Limits[k].Charge(plan.Current(k, raw, o, at), o, at, n)) {
-				break
-			}
+		h.charge(k, at, n)
+	}
+}
+
+// ChargeLimit is Charge for one limit. It reports false where there is none of that
+// name.
+func (h *Pin) ChargeLimit(now clock.Time, limit string, n int64) bool {
+	k := h.p.plan.Load().Index(limit)
+	if k >= 0 {
+		h.charge(k, h.at(now), n)
+	}
+	return k >= 0
+}
+
+// charge takes n tokens from limit k. It reports false when the key is gone.
+func (h *Pin) charge(k int, at clock.Time, n int64) bool {
+	word, o := h.t.word(h.w.i, k), bucket.OriginOf(h.w.m.inc())
+	for {
+		raw, plan := loadWord(word, h.p)
+		if !h.w.s.load().same(h.w.m) {
+			return false
+		}
+		l, cur := plan.Read(k, raw, o, at)
+		c := h.t.state(h.w, k, l)
+		if next, got := l.Force(cur, &c, at, n); got == bucket.Fits && word.CompareAndSwap(raw, next) {
+			return true
 		}
 	}
 }

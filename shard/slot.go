@@ -10,7 +10,7 @@ import (
 
 const (
 	slotSize   = 64
-	coldSize   = 128
+	coldSize   = 192
 	inlineKey  = 24                    // key bytes in the slot
 	extSize    = 2*maxName - inlineKey // key bytes outside it, at most
 	maxName    = 256                   // of an apikey, and of an endpoint
@@ -42,7 +42,13 @@ type cold struct {
 	gifts    gifts
 	shift    atomic.Int64  // how far the key's time is ahead of its callers', ns
 	shiftInc atomic.Uint64 // the incarnation that shift belongs to, plus one
-	_        [7]uint64
+	seq      atomic.Uint64 // admissions that were counted (seq.go)
+	bars     atomic.Uint64 // why the key is barred (bars.go)
+	ban      atomic.Int64  // until when it is banned
+
+	// corrected is, by limit, what a venue's count changed in sum, in tokens (sync.go).
+	corrected [bucket.MaxLimits]atomic.Int64
+	_         [4]uint64
 }
 
 // ext is the rest of a long key.
@@ -80,6 +86,13 @@ func (t *Table) cold(i uint32) *cold {
 // ext returns the long-key bytes of slot i.
 func (t *Table) ext(i uint32) *ext {
 	return (*ext)(unsafe.Add(t.tail, uintptr(i)*extSize))
+}
+
+// state returns where limit l keeps its state, as word k, for the key at w.
+func (t *Table) state(w place, k int, l *bucket.Limit) bucket.Cell {
+	return bucket.Cell{
+		Word: t.word(w.i, k), Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
+	}
 }
 
 // word returns word k of slot i.

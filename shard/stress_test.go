@@ -84,14 +84,14 @@ func TestStressNoKeyTwice(t *testing.T) {
 								case 0:
 									if pin, v := table.Pin(p, &k, at); v == Allowed {
 										var res Result
-										if pin.Take(at, 1, &res) == Allowed && r.IntN(2) == 0 {
+										if pin.Take(at, &Ask{N: 1}, &res) == Allowed && r.IntN(2) == 0 {
 											pin.Refund(Refund{Charged: bucket.Charged{At: res.At, Ahead: res.Ahead, Done: res.Done}, N: 1, Slot: res.Slot, First: res.First, Gen: res.Plan.Gen()}, clock.NewManual(at))
 										}
 										pin.Release()
 									}
 								case 1:
 									var res Result
-									table.Take(p, &k, at, 0, &res)
+									table.Take(p, &k, at, &Ask{}, &res)
 								default:
 									table.Allow(p, &k, at, 1)
 								}

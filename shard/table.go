@@ -50,6 +50,8 @@ type Table struct {
 
 	policies uatomic.Pointer[[]*Policy] // by index; grows when policies are added
 
+	blocked atomic.Pointer[map[string]struct{}] // apikeys; replaced as a whole
+
 	_ pad.Line
 	// Written by inserts and evictions only.
 	keys      atomic.Int64 // keys, and reservations for inserts about to publish
@@ -105,6 +107,7 @@ func New(o Options) (*Table, error) {
 		t.floors[i].Store(math.MinInt64)
 	}
 	t.policies.Store(&[]*Policy{})
+	t.blocked.Store(&map[string]struct{}{})
 	return t, nil
 }
 

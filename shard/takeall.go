@@ -2,113 +2,154 @@ package shard
 
 import (
 	"math"
+	"runtime"
 
 	"github.com/tickgate/tickgate/bucket"
 	"github.com/tickgate/tickgate/clock"
 )
 
-// words is one attempt to take from every limit of a policy.
-type words struct {
-	raw  [bucket.MaxLimits]uint64 // as loaded
-	cur  [bucket.MaxLimits]uint64 // as the plan reads it
-	next [bucket.MaxLimits]uint64 // after the take
+// attempt is one attempt to take from every limit of a policy.
+type attempt struct {
+	plan   *bucket.Plan
+	at     clock.Time
+	urgent bool
+	raw    [bucket.MaxLimits]uint64        // as loaded
+	next   [bucket.MaxLimits]uint64        // after the take
+	cost   [bucket.MaxLimits]int64         // tokens
+	limit  [bucket.MaxLimits]*bucket.Limit // that decides: the one in force, or until the change comes, before
 }
 
-// takeAll takes n tokens from every limit of the slot at w, or from none.
+// takeAll takes what a asks for from every limit of the slot at w, or from none.
+// r explains it; nil where nobody asks.
 //
 // It looks at all limits before it charges any, so a denial usually writes
 // nothing. Only when another taker comes in between, a limit that was looked at
 // can fail to be charged; then the ones already charged are given back. Between
 // the two, others may see less than there is, never more.
-func (t *Table) takeAll(w place, p *Policy, now clock.Time, n int64, r *Result) Verdict {
+func (t *Table) takeAll(w place, p *Policy, now clock.Time, a *Ask, r *Result) Verdict {
 	at, late := now, int64(0)
 	if uint64(now)-uint64(w.s.seen.Load()) > grain {
 		at, late = t.touch(w, p, now)
 	}
-	o := bucket.OriginOf(w.m.inc())
-	*r = Result{At: at, Late: late, Orig: o, Slot: w.id(), Keep: r.Keep}
-	var ws words
+	if r != nil {
+		*r = Result{At: at, Late: late, Slot: w.id(), Keep: r.Keep}
+	}
+	try := attempt{at: at, urgent: a.Urgent}
 	for {
-		plan := p.plan.Load()
-		for _, k := range plan.Active {
-			ws.raw[k] = t.word(w.i, k).Load()
-		}
-		// The words are read by a plan that was in force before and after they were
-		// loaded; and they are this key's.
-		if p.plan.Load() != plan {
+		v := t.look(w, p, a, &try, r)
+		switch {
+		case v == again:
 			continue
-		}
-		if !w.s.load().same(w.m) {
-			return moved
-		}
-		r.Plan = plan
-		if plan.Deny {
-			return TooCostly
-		}
-		if len(plan.Active) == 0 {
-			return Allowed
-		}
-		v := ws.look(plan, o, at, n, r)
-		if v == Allowed && n > 0 && !t.charge(w, p, plan, &ws, o, at, n) {
+		case v == Allowed && !t.charge(w, p, &try):
 			continue
-		}
-		if !w.s.settle(w.m) {
+		case v == moved || !w.s.settle(w.m):
 			return moved
+		case v == Banned && r != nil:
+			r.Retry = int64(clock.Time(t.cold(w.i).ban.Load()) - at)
+		case v == Allowed && r != nil:
+			t.tell(w, &try, r)
 		}
-		if v == Allowed {
-			if n == 0 {
-				ws.next = ws.cur
-			}
-			r.tightest(func(k int) uint64 { return ws.next[k] })
-			r.First = ws.next[plan.Active[0]]
-			if r.Keep {
-				r.Ahead = math.MaxInt64
-				for _, k := range plan.Active {
-					r.Ahead = min(r.Ahead, plan.Limits[k].AheadBefore(ws.next[k], o, at, n))
-				}
-			}
-		}
+		runtime.KeepAlive(try.plan)
 		return v
 	}
 }
 
-// look computes what n tokens would make of every word, and which limit denies
-// longest.
-func (ws *words) look(plan *bucket.Plan, o bucket.Origin, at clock.Time, n int64, r *Result) Verdict {
-	v, wait := Allowed, int64(-1)
+// again is the verdict of a look that found the words moving.
+const again = several
+
+// look computes what the take would make of every word, and which limit denies
+// longest. It writes nothing.
+func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdict {
+	plan := p.plan.Load()
 	for _, k := range plan.Active {
-		l := &plan.Limits[k]
-		ws.cur[k] = plan.Current(k, ws.raw[k], o, at)
-		if !l.Fits(n) {
-			r.Limit, r.Word = k, ws.cur[k]
+		try.raw[k] = t.word(w.i, k).Load()
+	}
+	// The words are read by a plan that was in force before and after they were
+	// loaded; and they are this key's.
+	if p.plan.Load() != plan {
+		return again
+	}
+	m := w.s.load()
+	if !m.same(w.m) {
+		return moved
+	}
+	try.plan = plan
+	if r != nil {
+		r.Plan, r.Retry = plan, 0
+	}
+	if m.barred() {
+		if v := t.bars(w, try.at, a.Urgent); v != Allowed {
+			return v
+		}
+	}
+	if v := admit(plan, a); v != Allowed || a.Leave {
+		return v
+	}
+	takes := a.takes()
+	v, o := Allowed, bucket.OriginOf(w.m.inc())
+	for _, k := range plan.Active {
+		l, cur := plan.Read(k, try.raw[k], o, try.at)
+		n := a.of(plan, k)
+		try.limit[k], try.cost[k] = l, n
+		c := t.state(w, k, l)
+		if n > l.Most(a.Urgent) {
+			if r != nil {
+				r.Limit = k
+				r.of(l, cur, &c, a.Urgent)
+			}
 			return TooCostly
 		}
-		next, ok := l.Take(ws.cur[k], o, at, n)
-		ws.next[k] = next
-		if !ok {
+		if n == 0 && takes {
+			continue
+		}
+		next, got := l.Try(cur, &c, try.at, n, a.Urgent)
+		switch got {
+		case bucket.Fits:
+			try.next[k] = next
+		case bucket.Stale:
+			return again
+		default:
 			v = Limited
-			if d := l.Retry(ws.cur[k], o, at, n); d > wait {
-				wait, r.Limit, r.Word = d, k, ws.cur[k]
+			if r == nil {
+				return v
 			}
 		}
+	}
+	if v == Limited {
+		t.longest(w, try, takes, r)
 	}
 	return v
 }
 
-// charge swaps in every word of ws. It reports false, with everything given
-// back, when a word moved so that its limit no longer fits, or the plan changed.
-func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucket.Origin, at clock.Time, n int64) bool {
-	for j, k := range plan.Active {
-		word, l := t.word(w.i, k), &plan.Limits[k]
-		for !word.CompareAndSwap(ws.raw[k], ws.next[k]) {
-			ok := false
-			ws.raw[k] = word.Load()
-			if p.plan.Load() == plan && w.s.load().same(w.m) {
-				ws.cur[k] = plan.Current(k, ws.raw[k], o, at)
-				ws.next[k], ok = l.Take(ws.cur[k], o, at, n)
+// longest explains a denial: by when all limits admit it, and by the one that makes
+// it so late. A limit that is ready first may not be any more when another is, so
+// they are asked again as of then.
+func (t *Table) longest(w place, try *attempt, takes bool, r *Result) {
+	o := bucket.OriginOf(w.m.inc())
+	for more := true; more; {
+		more = false
+		for _, k := range try.plan.Active {
+			if try.cost[k] == 0 && takes {
+				continue
 			}
-			if !ok {
-				t.uncharge(w, p, plan, plan.Active[:j], at, n)
+			l, cur := try.plan.Read(k, try.raw[k], o, try.at)
+			c := t.state(w, k, l)
+			if d := l.Wait(cur, &c, try.at+clock.Time(r.Retry), try.cost[k], try.urgent); d > 0 {
+				r.Retry, r.Limit, more = r.Retry+d, k, true
+				r.of(l, cur, &c, try.urgent)
+			}
+		}
+	}
+}
+
+// charge swaps in every word. It reports false, with everything given back, when a
+// word moved so that its limit no longer fits, or the plan changed.
+func (t *Table) charge(w place, p *Policy, try *attempt) bool {
+	for j, k := range try.plan.Active {
+		word, n := t.word(w.i, k), try.cost[k]
+		for n > 0 && !word.CompareAndSwap(try.raw[k], try.next[k]) {
+			if !t.lookAgain(w, p, try, k) {
+				t.uncharge(w, p, try, try.plan.Active[:j])
 				return false
 			}
 		}
@@ -116,10 +157,28 @@ func (t *Table) charge(w place, p *Policy, plan *bucket.Plan, ws *words, o bucke
 	return true
 }
 
+// lookAgain computes anew what the take would make of word k, which moved.
+func (t *Table) lookAgain(w place, p *Policy, try *attempt, k int) bool {
+	for {
+		try.raw[k] = t.word(w.i, k).Load()
+		if p.plan.Load() != try.plan || !w.s.load().same(w.m) {
+			return false
+		}
+		l, cur := try.plan.Read(k, try.raw[k], bucket.OriginOf(w.m.inc()), try.at)
+		c := t.state(w, k, l)
+		next, got := l.Try(cur, &c, try.at, try.cost[k], try.urgent)
+		if got == bucket.Stale {
+			continue
+		}
+		try.limit[k], try.next[k] = l, next
+		return got == bucket.Fits
+	}
+}
+
 // uncharge gives back what an attempt took from the limits done: what time has not
 // refilled meanwhile (bucket.GiveBack), reckoned from the charge itself, which
 // needs no knowledge of other gifts.
-func (t *Table) uncharge(w place, p *Policy, plan *bucket.Plan, done []int, at clock.Time, n int64) {
+func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 	if len(done) == 0 {
 		return
 	}
@@ -130,23 +189,50 @@ func (t *Table) uncharge(w place, p *Policy, plan *bucket.Plan, done []int, at c
 	}
 	most := int64(0)
 	for _, k := range done {
-		most = max(most, t.lower(w, p, k, plan, func(uint64) (units uint64, ns int64, latest clock.Time) {
-			latest = max(w.s.newest(t.clock), at)
-			units, ns = plan.Limits[k].GiveBack(bucket.Charged{At: at}, latest, n, 0)
-			return units, ns, latest
-		}))
+		if n := try.cost[k]; n > 0 {
+			most = max(most, t.giveBack(w, p, k, try.plan, gift{n: n, charged: bucket.Charged{At: try.at}, alone: true}, t.clock))
+		}
 	}
 	g.end(given, most)
-	t.mayBeFull(w.i, at)
+	t.mayBeFull(w.i, try.at)
 }
 
-// tightest fills in the limit with the fewest tokens left.
-func (r *Result) tightest(word func(k int) uint64) {
+// of fills in what limit l says.
+func (r *Result) of(l *bucket.Limit, cur uint64, c *bucket.Cell, urgent bool) {
+	r.Remaining = l.Left(cur, c, r.At, urgent)
+	r.Reset = l.Busy(cur, c.Origin, r.At)
+	r.Window = l.Window(cur, c.Origin, r.At)
+}
+
+// tell fills in what a take that was allowed left: the limit with the fewest
+// tokens, and what giving them back needs.
+func (t *Table) tell(w place, try *attempt, r *Result) {
+	plan, o := try.plan, bucket.OriginOf(w.m.inc())
 	least := int64(math.MaxInt64)
-	for i, k := range r.Plan.Active {
-		w := word(k)
-		if left := r.Plan.Limits[k].Remaining(w, r.Orig, r.At); i == 0 || left < least {
-			least, r.Limit, r.Word = left, k, w
+	r.Ahead = math.MaxInt64
+	for i, k := range plan.Active {
+		l, cur := try.limit[k], try.next[k]
+		if try.cost[k] == 0 {
+			l, cur = plan.Read(k, try.raw[k], o, r.At)
+		}
+		c := t.state(w, k, l)
+		left := l.Left(cur, &c, r.At, try.urgent)
+		if i == 0 {
+			r.First = cur
+		}
+		if i == 0 || left < least {
+			least, r.Limit = left, k
+			r.of(l, cur, &c, try.urgent)
+		}
+		if !r.Keep {
+			continue
+		}
+		if l.Kind() == bucket.TokenBucket && try.cost[k] > 0 {
+			r.Ahead = min(r.Ahead, l.AheadBefore(cur, o, r.At, try.cost[k]))
+		}
+		r.Marks[k] = Mark{
+			Used: uint32(l.SpentWhole(cur, &c, r.At) - t.cold(w.i).corrected[k].Load()),
+			Cost: saturate(try.cost[k]),
 		}
 	}
 }

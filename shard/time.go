@@ -123,8 +123,9 @@ func (t *Table) rebase(w place, p *Policy, seen, now clock.Time) bool {
 			if !w.s.load().same(w.m) {
 				return true // the word is another key's; the caller will notice too
 			}
-			cur := plan.Current(k, raw, o, seen)
-			if word.CompareAndSwap(raw, plan.Limits[k].Rebase(cur, o, seen, now)) {
+			l, cur := plan.Read(k, raw, o, seen)
+			c := t.state(w, k, l)
+			if word.CompareAndSwap(raw, l.Renew(cur, &c, seen, now)) {
 				break
 			}
 		}

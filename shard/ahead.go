@@ -1,0 +1,95 @@
+package shard
+
+import (
+	"math"
+
+	"github.com/tickgate/tickgate/bucket"
+	"github.com/tickgate/tickgate/clock"
+)
+
+// Ahead takes n tokens now, of every limit, whether they are there or not, and
+// returns how long until they would have been: Result.Retry, ns. Only token buckets
+// can be taken from ahead of time; the verdict is Elsewhere where the policy has
+// another limit. r is what [Pin.Refund] takes back.
+func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
+	t, w := h.t, h.w
+	before := t.cold(w.i).gifts.w.Load()
+	at, late := now, int64(0)
+	if uint64(now)-uint64(w.s.seen.Load()) > grain {
+		at, late = t.touch(w, h.p, now)
+	}
+	plan := h.p.plan.Load()
+	m := w.s.load()
+	if !m.same(w.m) {
+		return Gone
+	}
+	*r = Result{Plan: plan, At: at, Late: late, Slot: w.id(), Keep: true, Ahead: math.MaxInt64, Done: sum(before)}
+	if m.barred() {
+		if v := t.bars(w, at, false); v != Allowed {
+			return v
+		}
+	}
+	if v := admit(plan, &Ask{N: n}); v != Allowed {
+		return v
+	}
+	for _, k := range plan.Active {
+		l := &plan.Limits[k]
+		switch {
+		case l.Kind() != bucket.TokenBucket:
+			return Elsewhere
+		case !l.Fits(n):
+			r.Limit = k
+			return TooCostly
+		}
+	}
+	if h.Due(now, n) > maxAhead {
+		return Limited
+	}
+	for i, k := range plan.Active {
+		word, o := t.word(w.i, k), bucket.OriginOf(w.m.inc())
+		for {
+			raw, plan := loadWord(word, h.p)
+			l, cur := plan.Read(k, raw, o, at)
+			next := l.Charge(cur, o, at, n)
+			if !word.CompareAndSwap(raw, next) {
+				continue
+			}
+			if i == 0 {
+				r.First = next
+			}
+			r.Ahead = min(r.Ahead, l.AheadBefore(next, o, at, n))
+			r.Marks[k] = Mark{Used: uint32(l.UsedTokens(next, o, at)), Cost: saturate(n)}
+			if d := l.Retry(next, o, at, 0); i == 0 || d > r.Retry {
+				r.Limit, r.Retry, r.Reset = k, d, l.Used(next, o, at)
+			}
+			break
+		}
+	}
+	r.Seq = t.countSeq(w)
+	t.see(w, h.p, r.At)
+	r.Known = t.cold(w.i).gifts.w.Load() == before && before&busy == 0
+	return Allowed
+}
+
+// maxAhead is how far ahead tokens are taken, 365 days: the words hold a little more.
+const maxAhead = 365 * 24 * 3600 * 1_000_000_000
+
+// Due returns how long until n tokens are there, ns, if nobody else takes; n = 0:
+// until what was taken ahead is. n may be above the capacity of a token bucket: so
+// long does it take to refill that many. It is as the limits are now: a change of
+// the policy changes it.
+func (h *Pin) Due(now clock.Time, n int64) int64 {
+	at := h.at(now)
+	due := int64(0)
+	for _, k := range h.p.plan.Load().Active {
+		raw, plan := loadWord(h.t.word(h.w.i, k), h.p)
+		l, cur := plan.Read(k, raw, bucket.OriginOf(h.w.m.inc()), at)
+		c := h.t.state(h.w, k, l)
+		m := n
+		if l.Kind() != bucket.TokenBucket {
+			m = min(n, l.Most(false))
+		}
+		due = max(due, l.Wait(cur, &c, at, m, false))
+	}
+	return due
+}

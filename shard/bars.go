@@ -1,0 +1,227 @@
+package shard
+
+import (
+	"encoding/binary"
+	"runtime"
+
+	"github.com/tickgate/tickgate/clock"
+)
+
+// A key that is blocked or banned has a bit in its meta, which every take looks at
+// anyhow, so that keys without one pay nothing. Why it is barred stands in its
+// cold line:
+//
+//	 63                     2    1         0
+//	┌───────────────────────┬─────────┬─────────┐
+//	│ incarnation           │ banned  │ blocked │     bars
+//	└───────────────────────┴─────────┴─────────┘
+//
+// and until when it is banned in ban. Both are written by whoever made the key busy
+// (gifts); the bit is set after them, and taken away before. A take that met the
+// bit decides by what stands there.
+const (
+	blockedBar = 1
+	bannedBar  = 2
+	barsMask   = 3
+)
+
+// barsOf returns why the key at w is barred.
+func (c *cold) barsOf(m meta) uint64 {
+	if b := c.bars.Load(); b>>2 == m.inc() {
+		return b & barsMask
+	}
+	return 0
+}
+
+// bars decides about a call for a barred key: Allowed where nothing speaks against
+// it.
+func (t *Table) bars(w place, now clock.Time, urgent bool) Verdict {
+	c := t.cold(w.i)
+	b := c.barsOf(w.m)
+	switch {
+	case b&bannedBar != 0 && now < clock.Time(c.ban.Load()):
+		return Banned
+	case b&blockedBar != 0 && !urgent:
+		return Blocked
+	case b == bannedBar:
+		t.clearBar(w, bannedBar, now)
+	}
+	return Allowed
+}
+
+// banned reports whether the key at w is banned at the newest time it knows.
+func (t *Table) banned(w place) bool {
+	c := t.cold(w.i)
+	return c.barsOf(w.m)&bannedBar != 0 && w.s.seen.Load() < c.ban.Load() && t.sweep.newest.Load() < c.ban.Load()
+}
+
+// busyWith makes the key busy, however long that takes: for calls that are no
+// decisions.
+func (c *cold) busyWith() (given int64) {
+	for {
+		if given, ok := c.gifts.begin(giftTries); ok {
+			return given
+		}
+		runtime.Gosched()
+	}
+}
+
+// setBar bars the key at w.
+func (t *Table) setBar(w place, bar uint64) {
+	c := t.cold(w.i)
+	given := c.busyWith()
+	t.writeBars(w, c.barsOf(w.m)|bar)
+	c.gifts.end(given, 0)
+}
+
+// clearBar ends a bar of the key at w: a ban only if it is over at now.
+func (t *Table) clearBar(w place, bar uint64, now clock.Time) {
+	c := t.cold(w.i)
+	given, ok := c.gifts.begin(rollbackTries)
+	if !ok {
+		return // the next call does it
+	}
+	if bar != bannedBar || now >= clock.Time(c.ban.Load()) {
+		t.writeBars(w, c.barsOf(w.m)&^bar)
+	}
+	c.gifts.end(given, 0)
+}
+
+// writeBars writes why a key is barred, and the bit. The key is busy.
+func (t *Table) writeBars(w place, bars uint64) {
+	c := t.cold(w.i)
+	if w.s.load().same(w.m) {
+		c.bars.Store(w.m.inc()<<2 | bars)
+	}
+	for {
+		m := w.s.load()
+		to := m &^ barBit
+		if bars != 0 {
+			to |= barBit
+		}
+		if !m.same(w.m) || w.s.swap(m, to) {
+			return
+		}
+	}
+}
+
+// Ban denies every call for the key until a time, urgent ones too. The longest ban
+// counts. A banned key is not evicted.
+func (h *Pin) Ban(until clock.Time) {
+	c := h.t.cold(h.w.i)
+	given := c.busyWith()
+	defer c.gifts.end(given, 0)
+	if !h.w.s.load().same(h.w.m) {
+		return
+	}
+	b := c.barsOf(h.w.m)
+	if b&bannedBar == 0 || clock.Time(c.ban.Load()) < until {
+		c.ban.Store(int64(until))
+	}
+	h.t.writeBars(h.w, b|bannedBar)
+}
+
+// BlockAll blocks all calls but urgent ones under a policy, or ends that. It is not
+// for concurrent use with itself or Change.
+func (p *Policy) BlockAll(blocked bool) {
+	p.plan.Store(p.plan.Load().WithBlock(blocked))
+}
+
+// Block blocks all calls but urgent ones of an apikey, under every policy, or ends
+// that. It walks over all keys. It is not for concurrent use with itself.
+//
+// The set of blocked apikeys is published first, then every key that is there is
+// barred. A key that comes later is barred by its inserter, which looks at the set
+// after it claimed its slot; the walk waits for slots that were claimed before.
+func (t *Table) Block(apikey string, blocked bool) {
+	old := t.blocked.Load()
+	next := make(map[string]struct{}, len(*old)+1)
+	for k := range *old {
+		next[k] = struct{}{}
+	}
+	delete(next, apikey)
+	if blocked {
+		next[apikey] = struct{}{}
+	}
+	t.blocked.Store(&next)
+	t.visit(func(w place) {
+		if t.hasApikey(w, apikey) {
+			if blocked {
+				t.setBar(w, blockedBar)
+			} else {
+				t.unblock(w)
+			}
+		}
+	})
+}
+
+func (t *Table) unblock(w place) {
+	c := t.cold(w.i)
+	given := c.busyWith()
+	t.writeBars(w, c.barsOf(w.m)&^blockedBar)
+	c.gifts.end(given, 0)
+}
+
+// isBlocked reports whether k's apikey is blocked.
+func (t *Table) isBlocked(k *Key) bool {
+	set := *t.blocked.Load()
+	if len(set) == 0 {
+		return false
+	}
+	var buf [maxName]byte
+	_, ok := set[string(k.apikey(&buf))]
+	return ok
+}
+
+// barIfBlocked bars a new key whose apikey is blocked. It looks again afterwards: a
+// walk that unblocks may have passed before the bar was there.
+func (t *Table) barIfBlocked(w place, k *Key) {
+	for t.isBlocked(k) {
+		t.setBar(w, blockedBar)
+		if t.isBlocked(k) {
+			return
+		}
+		t.unblock(w)
+	}
+}
+
+// barredName decides about a call for a key that is not in the table.
+func (t *Table) barredName(k *Key, a *Ask) Verdict {
+	if !a.Urgent && t.isBlocked(k) {
+		return Blocked
+	}
+	return Allowed
+}
+
+// apikey returns the apikey of k, in buf.
+func (k *Key) apikey(buf *[maxName]byte) []byte {
+	n := identApikey(k.ident)
+	var head [inlineKey]byte
+	binary.LittleEndian.PutUint64(head[0:], k.head.a)
+	binary.LittleEndian.PutUint64(head[8:], k.head.b)
+	binary.LittleEndian.PutUint64(head[16:], k.head.c)
+	m := copy(buf[:n], head[:])
+	if m < n {
+		copy(buf[m:n], k.tail)
+	}
+	return buf[:n]
+}
+
+// hasApikey reports whether the key at w is one of apikey.
+func (t *Table) hasApikey(w place, apikey string) bool {
+	n := len(apikey)
+	if identApikey(w.s.ident.Load()) != n {
+		return false
+	}
+	var b [maxName + 8]byte
+	for j := 0; j < n; j += 8 {
+		var word uint64
+		if j < inlineKey {
+			word = w.s.key[j/8].Load()
+		} else {
+			word = t.ext(w.i)[(j-inlineKey)/8].Load()
+		}
+		binary.LittleEndian.PutUint64(b[j:], word)
+	}
+	return string(b[:n]) == apikey
+}

@@ -1,0 +1,41 @@
+package shard
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"unsafe"
+
+	"github.com/tickgate/tickgate/bucket"
+)
+
+// Equip gives every rolling limit of a plan that is not in force yet the memory
+// of its rings, unless it goes on using those of the generation before: one ring
+// for each slot, off the heap, address space until a key uses it. It is given
+// back when the plan is unreachable.
+func (t *Table) Equip(plan *bucket.Plan) error {
+	for _, k := range plan.Active {
+		l := &plan.Limits[k]
+		if l.RingWords() == 0 || l.Rings() != nil {
+			continue
+		}
+		size := uintptr(l.RingWords()) * 8
+		if uintptr(t.slots) > math.MaxInt/size {
+			return fmt.Errorf("the rings of limit %s, %d slots of %d bytes, do not fit into this machine's address space",
+				plan.Names[k], t.slots, size)
+		}
+		plan.Limits[k] = l.WithRings(t.rings(l, uintptr(t.slots)*size))
+	}
+	return nil
+}
+
+// rings reserves memory for the rings of l.
+func (t *Table) rings(l *bucket.Limit, size uintptr) *bucket.Rings {
+	b, err := mapPages(size)
+	if err != nil {
+		return l.NewRings(heapBlock(size), int(t.slots))
+	}
+	r := l.NewRings(unsafe.Pointer(unsafe.SliceData(b)), int(t.slots))
+	runtime.AddCleanup(r, unmapPages, b)
+	return r
+}
