@@ -143,6 +143,24 @@ func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64)
 	}
 }
 
+// one puts a verdict on n tokens of the only limit, a token bucket, into d.
+func (d *Decision) one(gate uint32, v shard.Verdict, plan *bucket.Plan, word, slot uint64, at clock.Time, late, n int64) {
+	d.Reason = verdicts[v]
+	d.Limit = plan.Names[0]
+	d.explain(v, &plan.Limits[0], word, shard.OriginOf(slot), at, late, n)
+	switch v {
+	case shard.Allowed:
+		d.Allowed = true
+		if n > 0 {
+			d.receipt.charged.At = at
+			d.receipt.n, d.receipt.slot, d.receipt.first, d.receipt.gen = n, slot, word, plan.Gen()
+			d.receipt.gate = gate
+		}
+	case shard.TooCostly:
+		d.RetryAfter = Never
+	}
+}
+
 // explain fills in what the limit that decided says.
 func (d *Decision) explain(v shard.Verdict, l *bucket.Limit, word uint64, o bucket.Origin, at clock.Time, late, n int64) {
 	d.Remaining = l.Remaining(word, o, at)

@@ -150,6 +150,9 @@ func (h Handle) takeAt(d *Decision, now clock.Time, a *shard.Ask) {
 		d.refuse(why)
 		return
 	}
+	if !a.Urgent && len(a.Costs) == 0 && to.takeOne(d, now, a.N) {
+		return
+	}
 	var r shard.Result
 	v := to.pin.Take(now, a, &r)
 	runtime.KeepAlive(to)
@@ -160,6 +163,27 @@ func (h Handle) takeAt(d *Decision, now clock.Time, a *shard.Ask) {
 		count(to.pin.Policy(), v)
 	}
 	decide(d, to.g.number, v, &r, charged(a))
+}
+
+// takeOne decides where the policy has one token bucket, and reports whether it has.
+func (h *handle) takeOne(d *Decision, now clock.Time, n int64) bool {
+	v, at, late, k := h.pin.TakeOne(now, n)
+	runtime.KeepAlive(h)
+	if v == shard.Elsewhere {
+		return false
+	}
+	if n > 0 {
+		count(h.pin.Policy(), v)
+	}
+	l, o := &k.Plan.Limits[0], shard.OriginOf(h.pin.ID())
+	d.one(h.g.number, v, k.Plan, k.Word, h.pin.ID(), at, late, n)
+	if d.Allowed && n > 0 {
+		d.Seq = k.Seq
+		d.receipt.charged.Ahead, d.receipt.charged.Done = l.AheadBefore(k.Word, o, at, n), k.Done
+		d.receipt.marked, d.receipt.known = true, k.Known
+		d.receipt.marks[0] = h.pin.Mark(l, k.Word, at, n)
+	}
+	return true
 }
 
 // charged is what a take of a charged, for telling whether it charged anything.

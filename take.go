@@ -111,20 +111,7 @@ func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, 
 	if v == shard.Elsewhere {
 		v = g.takeSlowly(d, p, k, now, &shard.Ask{N: n})
 	} else {
-		d.Reason = verdicts[v]
-		d.Limit = plan.Names[0]
-		d.explain(v, &plan.Limits[0], word, shard.OriginOf(slot), at, late, n)
-		switch v {
-		case shard.Allowed:
-			d.Allowed = true
-			if n > 0 {
-				d.receipt.charged.At = at
-				d.receipt.n, d.receipt.slot, d.receipt.first, d.receipt.gen = n, slot, word, plan.Gen()
-				d.receipt.gate = g.number
-			}
-		case shard.TooCostly:
-			d.RetryAfter = Never
-		}
+		d.one(g.number, v, plan, word, slot, at, late, n)
 	}
 	runtime.KeepAlive(g)
 	if n > 0 {

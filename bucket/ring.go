@@ -109,11 +109,11 @@ func (b base) owned(c *Cell) bool {
 type entry uint64
 
 func (r *rolling) entry(at int64, voids int64) entry {
-	return entry(uint64(at)<<(r.group+1) | uint64(voids))
+	return entry(uint64(at)<<((r.group+1)&63) | uint64(voids))
 }
 
-func (e entry) quanta(r *rolling) int64    { return int64(e) >> (r.group + 1) }
-func (e entry) time(r *rolling) clock.Time { return clock.Time(e.quanta(r) << r.group) }
+func (e entry) quanta(r *rolling) int64    { return int64(e) >> ((r.group + 1) & 63) }
+func (e entry) time(r *rolling) clock.Time { return clock.Time(e.quanta(r) << (r.group & 63)) }
 func (e entry) voids(r *rolling) int64     { return int64(uint64(e) & (1<<(r.group+1) - 1)) }
 
 // at returns the entry of a group.
@@ -147,14 +147,16 @@ func (l *Limit) complete(w uint64, t taken, c *Cell) (base, bool) {
 		if c.Word.Load() != w || !b.owned(c) {
 			return 0, false
 		}
-		first, last := s>>r.group, (s+more-1)>>r.group
-		for group := first; group <= last; group++ {
+		g := r.group & 63
+		for group, last := s>>g, (s+more-1)>>g; group <= last; group++ {
 			if !l.date(w, t.at, c, s, group) {
 				return 0, false
 			}
 		}
 		next := newBase(c.Owner&(1<<16-1), s+more, r.age(b.voids(), s, s+more))
-		c.Ring.word(0).CompareAndSwap(uint64(b), uint64(next))
+		if c.Ring.word(0).CompareAndSwap(uint64(b), uint64(next)) {
+			return next, true
+		}
 	}
 }
 
@@ -164,7 +166,7 @@ func (l *Limit) complete(w uint64, t taken, c *Cell) (base, bool) {
 func (l *Limit) date(w uint64, at int64, c *Cell, s, group uint64) bool {
 	r := &l.roll
 	cell := c.Ring.word(1 + group&r.mask)
-	partly := group == s>>r.group && s&(1<<r.group-1) != 0
+	partly := group == s>>(r.group&63) && s&(1<<(r.group&63)-1) != 0
 	for {
 		old := entry(cell.Load())
 		if c.Word.Load() != w {

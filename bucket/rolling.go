@@ -90,23 +90,23 @@ type taken struct {
 	n  uint64
 }
 
-func (r *rolling) countMask() uint64 { return 1<<(countBits+r.group) - 1 }
+func (r *rolling) countMask() uint64 { return 1<<((countBits+r.group)&63) - 1 }
 
 // quanta rounds a time up.
-func (r *rolling) quanta(t clock.Time) int64 { return -(int64(-t) >> r.group) }
+func (r *rolling) quanta(t clock.Time) int64 { return -(int64(-t) >> (r.group & 63)) }
 
 func (r *rolling) read(w uint64, o Origin, now clock.Time) taken {
 	w -= uint64(o)
-	q := int64(now) >> r.group
-	s := 1 + countBits + r.group
+	q := int64(now) >> (r.group & 63)
+	s := (1 + countBits + r.group) & 63
 	return taken{
-		at: q + int64(w-uint64(q)<<s)>>s,
+		at: q + int64(w-uint64(q)<<(s&63))>>(s&63),
 		n:  w >> 1 & r.countMask(),
 	}
 }
 
 func (r *rolling) word(t taken, o Origin, parity uint64) uint64 {
-	return (uint64(t.at)<<(1+countBits+r.group) | t.n&r.countMask()<<1 | parity) + uint64(o)
+	return (uint64(t.at)<<((1+countBits+r.group)&63) | t.n&r.countMask()<<1 | parity) + uint64(o)
 }
 
 // fullRolling is the word of a limit that counts nothing at now, over a ring in
@@ -128,7 +128,7 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 	if s := b.tokens(); b.voids() == 0 {
 		// The token that must have left the span, by number.
 		last := int64(s) + n - capacity - 1
-		fits = last < 0 || r.over(c.Ring.at(r, uint64(last)>>r.group), now)
+		fits = last < 0 || r.over(c.Ring.at(r, uint64(last)>>(r.group&63)), now)
 	} else {
 		fits = l.live(c, b, now)+n <= capacity && l.hasRoom(c, b, now, n)
 	}

@@ -107,16 +107,16 @@ type counted struct {
 }
 
 // shift is where the end begins in a word.
-func (v *window) shift() uint8 { return 1 + v.count + v.late }
+func (v *window) shift() uint8 { return (1 + v.count + v.late) & 63 }
 
 // quanta rounds a time down.
-func (v *window) quanta(t clock.Time) int64 { return int64(t) >> v.quant }
+func (v *window) quanta(t clock.Time) int64 { return int64(t) >> (v.quant & 63) }
 
 // up rounds a time up.
 func (v *window) up(t clock.Time) int64 { return -(int64(-t) >> v.quant) }
 
 // time is a number of quanta as a time.
-func (v *window) time(q int64) clock.Time { return clock.Time(q << v.quant) }
+func (v *window) time(q int64) clock.Time { return clock.Time(q << (v.quant & 63)) }
 
 // read takes a word apart. Only the distance of the end from now is in it.
 func (v *window) read(w uint64, o Origin, now clock.Time) counted {
@@ -124,17 +124,17 @@ func (v *window) read(w uint64, o Origin, now clock.Time) counted {
 	q := v.quanta(now)
 	s := v.shift()
 	return counted{
-		end:  q + int64(w-uint64(q)<<s)>>s,
-		used: int64(w >> 1 & (1<<v.count - 1)),
-		late: int64(w >> (1 + v.count) & (1<<v.late - 1)),
+		end:  q + int64(w-uint64(q)<<(s&63))>>(s&63),
+		used: int64(w >> 1 & (1<<(v.count&63) - 1)),
+		late: int64(w >> ((1 + v.count) & 63) & (1<<(v.late&63) - 1)),
 	}
 }
 
 // word puts a word together.
 func (v *window) word(c counted, o Origin, parity uint64) uint64 {
-	used := uint64(min(c.used, 1<<v.count-1))
-	late := uint64(min(c.late, 1<<v.late-1))
-	return (uint64(c.end)<<v.shift() | late<<(1+v.count) | used<<1 | parity) + uint64(o)
+	used := uint64(min(c.used, 1<<(v.count&63)-1))
+	late := uint64(min(c.late, 1<<(v.late&63)-1))
+	return (uint64(c.end)<<(v.shift()&63) | late<<((1+v.count)&63) | used<<1 | parity) + uint64(o)
 }
 
 // zone is the time from which what an aligned window admits counts in the next

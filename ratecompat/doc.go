@@ -14,7 +14,7 @@
 // A [Limiter] is one atomic word, the position at which its bucket is full again
 // (package bucket), and an atomic pointer to the terms in force: rate, burst, and
 // what belongs to them. Allow and Reserve swap the word; nothing they do takes a
-// lock, and a denial writes nothing.
+// lock, and a denial swaps nothing.
 //
 //	       terms ───▶ generation 7 ── prev ──▶ generation 6
 //	                       ▲                        ▲

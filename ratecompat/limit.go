@@ -76,8 +76,10 @@ func (l Limit) fraction() (tokens, per int64) {
 
 // compile returns the bucket for a rate and a capacity of at least 1. A bucket
 // that would take over a year to refill gets the largest capacity that does not.
-// still says that it is not to refill at all: its time has to stand.
-func compile(l Limit, capacity int64) (b bucket.Limit, still bool) {
+// still says that it is not to refill at all: its time has to stand. Then any rate
+// will do, and that of the generation before, if there is one, makes for a
+// conversion without rounding.
+func compile(l Limit, capacity int64, before *bucket.Limit) (b bucket.Limit, still bool) {
 	if tokens, per := l.fraction(); tokens > 0 && l < Inf {
 		if most := year * tokens / per; most > 0 {
 			if b, err := bucket.New(tokens, per, min(capacity, most)); err == nil {
@@ -85,7 +87,17 @@ func compile(l Limit, capacity int64) (b bucket.Limit, still bool) {
 			}
 		}
 	}
-	// Any rate will do where time stands. This one holds the most, 3e16 tokens.
-	b, _ = bucket.New(1, 1, min(capacity, year))
+	if before != nil {
+		tokens, per := before.Rate()
+		if b, err := bucket.New(tokens, per, capacity); err == nil {
+			return b, true
+		}
+	}
+	capacity = min(capacity, year) // 3e16 tokens
+	per := int64(1)
+	if before != nil {
+		per = year / capacity // the finest, for the fractions that there may be
+	}
+	b, _ = bucket.New(1, per, capacity)
 	return b, true
 }

@@ -36,7 +36,7 @@ type Limiter struct {
 // A bucket that would take over 365 days to refill holds what 365 days bring.
 func NewLimiter(r Limit, b int) *Limiter {
 	l := new(Limiter)
-	l.terms.Store(makeTerms(r, b))
+	l.terms.Store(makeTerms(r, b, nil))
 	return l
 }
 

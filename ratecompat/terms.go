@@ -31,11 +31,11 @@ type terms struct {
 	prev  *terms     // the generation before; its own prev is nil
 }
 
-// makeTerms compiles the first generation. A burst of 0 or less is a bucket for
-// one token that serves nobody: see [terms.convert].
-func makeTerms(limit Limit, burst int) *terms {
+// makeTerms compiles a generation to come after before, nil for the first. A burst
+// of 0 or less is a bucket for one token that serves nobody: see [terms.convert].
+func makeTerms(limit Limit, burst int, before *bucket.Limit) *terms {
 	t := &terms{limit: limit, burst: burst, inf: limit >= Inf}
-	t.bucket, t.still = compile(limit, max(int64(burst), 1))
+	t.bucket, t.still = compile(limit, max(int64(burst), 1), before)
 	t.most = min(int64(burst), t.bucket.Capacity())
 	q, c := t.bucket.Rate()
 	t.unit, t.cost = uint64(2*q), 2*c
@@ -45,7 +45,7 @@ func makeTerms(limit Limit, burst int) *terms {
 
 // next returns the generation after t with another limit or burst, from at on.
 func (t *terms) next(limit Limit, burst int, at clock.Time) *terms {
-	n := makeTerms(limit, burst)
+	n := makeTerms(limit, burst, &t.bucket)
 	n.since, n.based, n.base, n.start = at, t.based, t.base, t.start
 	n.follow(t)
 	return n

@@ -28,7 +28,7 @@ func (l *Limiter) based(t time.Time) *terms {
 		if g != nil && g.based {
 			return g
 		}
-		b := makeTerms(0, 0)
+		b := makeTerms(0, 0, nil)
 		if g != nil {
 			*b = *g
 		}
@@ -65,12 +65,12 @@ func (l *Limiter) when(g *terms, t time.Time, look bool) (at clock.Time, late ti
 	case behind < stepBack:
 		return seen, time.Duration(behind)
 	}
-	passed := clock.Time(time.Since(g.start))
+	elapsed := clock.Time(time.Since(g.start))
 	shift := clock.Time(l.shift.Load())
-	switch moved := passed + shift; {
+	switch moved := elapsed + shift; {
 	case shift == 0 || moved < seen-stepBack:
 		if !look {
-			l.shift.Store(int64(seen - passed))
+			l.shift.Store(int64(seen - elapsed))
 		}
 	case moved > seen:
 		return min(moved, 2*horizon), 0

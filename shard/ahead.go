@@ -58,7 +58,9 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
 				r.First = next
 			}
 			r.Ahead = min(r.Ahead, l.AheadBefore(next, o, at, n))
-			r.Marks[k] = Mark{Used: uint32(l.UsedTokens(next, o, at)), Cost: saturate(n)}
+			r.Marks[k] = Mark{
+				Used: uint32(l.UsedTokens(next, o, at) - t.cold(w.i).corrected[k].Load()), Cost: saturate(n),
+			}
 			if d := l.Retry(next, o, at, 0); i == 0 || d > r.Retry {
 				r.Limit, r.Retry, r.Reset = k, d, l.Used(next, o, at)
 			}

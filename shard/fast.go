@@ -49,7 +49,11 @@ func (t *Table) AllowNamed(p *Policy, apikey string, c *Ticker, n int64) Verdict
 			continue
 		}
 		now := c.Now()
-		if v, _, _, _, _ := t.takeOne(place{i, s, m}, p, now, n); v < moved {
+		v, _, _, _, _ := t.takeOne(place{i, s, m}, p, now, n)
+		if v == several {
+			v = t.rest(v, place{i, s, m}, p, now, n)
+		}
+		if v < moved {
 			return v
 		}
 		break

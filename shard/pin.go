@@ -75,7 +75,10 @@ func (h *Pin) Policy() *Policy { return h.p }
 
 // Allow takes n tokens at now and reports whether they were there.
 func (h *Pin) Allow(now clock.Time, n int64) Verdict {
-	v, _, _, _, _ := h.t.takeOne(h.w, h.p, now, n)
+	v := several
+	if h.p.plan.Load().Single {
+		v, _, _, _, _ = h.t.takeOne(h.w, h.p, now, n)
+	}
 	if v < moved {
 		return v
 	}
@@ -107,6 +110,39 @@ func (h *Pin) Take(now clock.Time, a *Ask, r *Result) Verdict {
 	h.t.see(h.w, h.p, r.At)
 	return v
 }
+
+// Taken is what [Pin.TakeOne] tells beside the verdict and the time: in registers,
+// since filling in a [Result] costs more than deciding.
+type Taken struct {
+	Plan  *bucket.Plan
+	Word  uint64
+	Done  int64
+	Seq   uint64
+	Known bool
+}
+
+// TakeOne is Take of n tokens where the policy has one token bucket. The verdict is
+// [Elsewhere], and nothing has happened, where it has not.
+func (h *Pin) TakeOne(now clock.Time, n int64) (v Verdict, at clock.Time, late int64, k Taken) {
+	g := &h.t.cold(h.w.i).gifts
+	before := g.w.Load()
+	v, k.Plan, k.Word, at, late = h.t.takeOne(h.w, h.p, now, n)
+	if v >= moved {
+		return Elsewhere, 0, 0, Taken{}
+	}
+	if v == Allowed && n > 0 {
+		k.Done = sum(before)
+		k.Seq = h.t.countSeq(h.w)
+		if clock.Time(h.w.s.seen.Load()) < at {
+			h.t.see(h.w, h.p, at)
+		}
+		k.Known = before&busy == 0 && g.w.Load() == before
+	}
+	return v, at, late, k
+}
+
+// ID names the slot and its incarnation, as Result.Slot does.
+func (h *Pin) ID() uint64 { return h.w.id() }
 
 // Charge takes n tokens from every limit, whatever is there.
 func (h *Pin) Charge(now clock.Time, n int64) {

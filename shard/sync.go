@@ -60,6 +60,12 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 	return false
 }
 
+// Mark returns the mark of a take of n tokens from the only limit l that left word.
+func (h *Pin) Mark(l *bucket.Limit, word uint64, at clock.Time, n int64) Mark {
+	used := l.UsedTokens(word, bucket.OriginOf(h.w.m.inc()), at)
+	return Mark{Used: uint32(used - h.t.cold(h.w.i).corrected[0].Load()), Cost: saturate(n)}
+}
+
 // relieve gives n tokens back that a venue did not count, of what was used at the
 // time since, and returns how many. The key is busy.
 func (h *Pin) relieve(k int, since, at clock.Time, n int64) int64 {

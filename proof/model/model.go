@@ -4,8 +4,8 @@ package model
 
 import "embed"
 
-// Files are the models: slot.pml, which includes state, taker, two and evictor,
-// and refund.pml.
+// Files are the models: slot.pml, which includes state, taker, two and evictor;
+// refund.pml; and change.pml and bring.pml, which include plans.
 //
 //go:embed *.pml
 var Files embed.FS

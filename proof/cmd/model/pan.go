@@ -18,7 +18,7 @@ const (
 	memory  = "1500" // MB for one run; the largest needs 650
 	depth   = "5000" // steps; the longest run has 400
 	atMost  = 2 * time.Minute
-	compile = "-DSAFETY -DCOLLAPSE -DVECTORSZ=512"
+	compile = "-DCOLLAPSE -DVECTORSZ=512"
 )
 
 // result is what one run of a verifier told.
@@ -53,16 +53,21 @@ func (c check) run(ctx context.Context, dir string, i int) (r result) {
 		spin = append(spin, "-D"+d)
 	}
 	if c.bug {
-		spin = append(spin, "-DBUG_"+strings.TrimPrefix(c.name, "REFUND_"))
+		spin = append(spin, "-D"+c.macro())
 	}
 	if out, err := command(ctx, dir, "spin", append(spin, c.file)...); err != nil {
 		return result{fault: "spin: " + firstLine(out, err)}
 	}
-	gcc := append(strings.Fields(compile), "-w", "-O2", "-DMEMLIM="+memory, "-o", "pan", "pan.c")
+	kind, pan := "-DSAFETY", []string{"-m" + depth}
+	if c.cycles {
+		// No state is marked as progress, so any cycle is a run that never ends.
+		kind, pan = "-DNP", append(pan, "-l")
+	}
+	gcc := append(strings.Fields(compile), kind, "-w", "-O2", "-DMEMLIM="+memory, "-o", "pan", "pan.c")
 	if out, err := command(ctx, dir, "gcc", gcc...); err != nil {
 		return result{fault: "gcc: " + firstLine(out, err)}
 	}
-	out, err := command(ctx, dir, "./pan", "-m"+depth)
+	out, err := command(ctx, dir, "./pan", pan...)
 	if ctx.Err() != nil {
 		return result{fault: "took too long, or was interrupted"}
 	}
@@ -98,7 +103,7 @@ func (r result) verdict(bug bool) (string, bool) {
 	case r.fault != "":
 		return "FAULT: " + r.fault, false
 	case bug && r.broken != "":
-		return "caught", strings.HasPrefix(r.broken, "assertion violated")
+		return "caught", strings.HasPrefix(r.broken, "assertion violated") || strings.HasPrefix(r.broken, "non-progress cycle")
 	case bug:
 		return "NOT CAUGHT", false
 	case r.broken != "":
