@@ -61,6 +61,7 @@ func BenchmarkGate(b *testing.B) {
 			drive(b, c.g, c.limit, run)
 		})
 	}
+	benchmarkTrading(b)
 	benchmarkFirstSeen(b)
 }
 

@@ -149,12 +149,29 @@ again:
 	return Allowed
 }
 
-// take takes from all keys or from none: it looks at all limits of all keys first,
-// then charges them key by key.
+// take takes from all keys or from none.
 func (g *Group) take(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
-	t := g.t
+	// Room for session, account and firm: clearing that for eight costs as much as
+	// deciding.
+	if n := len(g.pins); n <= 3 {
+		var tries [3]attempt
+		var late [3]int64
+		return g.takeIn(tries[:n], late[:n], now, a, r)
+	}
+	return g.takeMany(now, a, r)
+}
+
+//go:noinline
+func (g *Group) takeMany(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
 	var tries [MaxJoin]attempt
 	var late [MaxJoin]int64
+	return g.takeIn(tries[:len(g.pins)], late[:len(g.pins)], now, a, r)
+}
+
+// takeIn is take with room for it. It looks at all limits of all keys first, then
+// charges them key by key.
+func (g *Group) takeIn(tries []attempt, late []int64, now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
+	t := g.t
 	for i := range g.pins {
 		h := &g.pins[i]
 		at := now
@@ -164,12 +181,12 @@ func (g *Group) take(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which i
 		tries[i].at, tries[i].urgent = at, a.Urgent
 	}
 	for {
-		v, which = g.look(a, &tries, &late, r)
+		v, which = g.look(a, tries, late, r)
 		switch {
 		case v == again:
 			continue
 		case v != Allowed || !g.takes(a):
-		case !g.charge(&tries):
+		case !g.charge(tries):
 			continue
 		default:
 			for i := range g.pins {
@@ -179,7 +196,7 @@ func (g *Group) take(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which i
 			}
 		}
 		if v == Allowed && r != nil {
-			which = g.tell(a, &tries, &late, r)
+			which = g.tell(a, tries, late, r)
 		}
 		for i := range g.pins {
 			runtime.KeepAlive(tries[i].plan)
@@ -198,7 +215,7 @@ func (g *Group) takes(a *GroupAsk) bool {
 }
 
 // look looks at every key; of those that deny, the one that does so longest decides.
-func (g *Group) look(a *GroupAsk, tries *[MaxJoin]attempt, late *[MaxJoin]int64, r *Result) (v Verdict, which int) {
+func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v Verdict, which int) {
 	v = Allowed
 	takes := g.takes(a)
 	for i := range g.pins {
@@ -235,7 +252,7 @@ func (g *Group) look(a *GroupAsk, tries *[MaxJoin]attempt, late *[MaxJoin]int64,
 
 // charge charges every key. It reports false, with everything given back, where one
 // does not fit any more.
-func (g *Group) charge(tries *[MaxJoin]attempt) bool {
+func (g *Group) charge(tries []attempt) bool {
 	for i := range g.pins {
 		if g.t.charge(g.pins[i].w, g.pins[i].p, &tries[i]) {
 			continue
@@ -249,7 +266,7 @@ func (g *Group) charge(tries *[MaxJoin]attempt) bool {
 }
 
 // tell explains what was taken: by the tightest limit of all keys.
-func (g *Group) tell(a *GroupAsk, tries *[MaxJoin]attempt, late *[MaxJoin]int64, r *Result) (which int) {
+func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (which int) {
 	var tight Result
 	var all Marks
 	marked := 0

@@ -20,6 +20,10 @@ var goals = map[string]goal{
 	"Gate/path=gate/clock=tsc/keys=1M/outcome=allow/g=1":             {ns: 500, peer: 0.65},
 	"Gate/path=batch/clock=tsc/keys=1M/outcome=allow/g=1":            {ns: 140, floor: 0.35},
 	"Gate/path=handle/clock=tsc/keys=1/outcome=deny/g=2":             {ns: 20},
+	"Gate/path=two-limits/clock=caller/keys=1/outcome=allow/g=1":     {ns: 10, floor: 1.6},
+	"Gate/path=aligned/clock=caller/keys=1/outcome=allow/g=1":        {ns: 9, floor: 1.5},
+	"Gate/path=rolling-10/clock=caller/keys=1/outcome=allow/g=1":     {ns: 18, floor: 3},
+	"Gate/path=join-3/clock=caller/keys=1/outcome=allow/g=1":         {ns: 21, floor: 3.5},
 	"Gate/path=first-seen/clock=tsc/keys=room/outcome=allow/g=1":     {ns: 400},
 	"Gate/path=first-seen/clock=tsc/keys=pressure/outcome=allow/g=1": {ns: 400},
 }
@@ -31,6 +35,9 @@ var unkeyed = map[string]bool{"uber": true}
 const (
 	bareCounter = "Floor/op=rdtsc/g=1"
 	ownClock    = "Floor/op=tsc-now/g=1"
+
+	// oneLimit is the same call with one token bucket.
+	oneLimit = "Gate/path=one-limit/clock=caller/keys=1/outcome=allow/g=1"
 )
 
 // floorOf returns what the figure is compared with: a label, and the names of
@@ -50,6 +57,8 @@ func floorOf(name string) (label string, terms []string) {
 		return "one at a time", []string{
 			"Gate/path=gate/clock=" + field(name, "clock") + "/keys=" + field(name, "keys") + "/outcome=" + field(name, "outcome") + "/g=" + g,
 		}
+	case "two-limits", "six-limits", "aligned", "from-first", "rolling-10", "rolling-1000", "rate-and-rolling", "join-3", "join-3-aligned":
+		return "one limit", []string{oneLimit}
 	case "handle-at", "handle", "endpoint", "gate", "gate-copies":
 	default:
 		return "", nil
