@@ -24,6 +24,10 @@ type Cell struct {
 	Owner  uint64
 }
 
+// holds reports whether w is still the word of the cell. A change of the policy that
+// leaves the ring alone flips the parity and nothing else.
+func (c *Cell) holds(w uint64) bool { return (c.Word.Load()^w)&^parityBit == 0 }
+
 // Outcome is what became of an attempt to take.
 type Outcome uint8
 

@@ -144,7 +144,7 @@ func (l *Limit) complete(w uint64, t taken, c *Cell) (base, bool) {
 		if more == 0 && b.owned(c) {
 			return b, true
 		}
-		if c.Word.Load() != w || !b.owned(c) {
+		if !c.holds(w) || !b.owned(c) {
 			return 0, false
 		}
 		g := r.group & 63
@@ -169,7 +169,7 @@ func (l *Limit) date(w uint64, at int64, c *Cell, s, group uint64) bool {
 	partly := group == s>>(r.group&63) && s&(1<<(r.group&63)-1) != 0
 	for {
 		old := entry(cell.Load())
-		if c.Word.Load() != w {
+		if !c.holds(w) {
 			return false
 		}
 		voids := int64(0)

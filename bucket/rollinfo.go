@@ -11,7 +11,7 @@ func (l *Limit) ring(c *Cell, now clock.Time) (taken, base, bool) {
 		if b, ok := l.complete(w, t, c); ok {
 			return t, b, true
 		}
-		if c.Word.Load() == w {
+		if c.holds(w) {
 			return t, 0, false
 		}
 	}

@@ -133,7 +133,7 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 		fits = l.live(c, b, now)+n <= capacity && l.hasRoom(c, b, now, n)
 	}
 	if !fits {
-		if c.Word.Load() != w {
+		if !c.holds(w) {
 			return 0, Stale // what was read of the ring need not belong to w
 		}
 		return 0, Short

@@ -26,7 +26,7 @@ func (l *Limit) Take(w uint64, o Origin, now clock.Time, n int64) (uint64, bool)
 // check panics where a take cannot be right.
 func (l *Limit) check(w uint64, n, after int64) {
 	switch {
-	case n < 0 || n > l.tokens:
+	case n < 0 || n > l.most:
 		panic("bucket: take of a cost outside 0..capacity")
 	case Parity(w) != l.parity:
 		panic("bucket: word of another generation")

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -24,18 +25,29 @@ func (t *Table) Equip(plan *bucket.Plan) error {
 			return fmt.Errorf("the rings of limit %s, %d slots of %d bytes, do not fit into this machine's address space",
 				plan.Names[k], t.slots, size)
 		}
-		plan.Limits[k] = l.WithRings(t.rings(l, uintptr(t.slots)*size))
+		r, err := t.rings(l, uintptr(t.slots)*size)
+		if err != nil {
+			return fmt.Errorf("the rings of limit %s, %d slots of %d bytes: %w", plan.Names[k], t.slots, size, err)
+		}
+		plan.Limits[k] = l.WithRings(r)
 	}
 	return nil
 }
 
+// mostHeap bounds the rings that come from the heap where there is no mmap, 256 MiB:
+// an allocation that fails ends the process.
+const mostHeap = 256 << 20
+
 // rings reserves memory for the rings of l.
-func (t *Table) rings(l *bucket.Limit, size uintptr) *bucket.Rings {
+func (t *Table) rings(l *bucket.Limit, size uintptr) (*bucket.Rings, error) {
 	b, err := mapPages(size)
-	if err != nil {
-		return l.NewRings(heapBlock(size), int(t.slots))
+	switch {
+	case err == nil:
+		r := l.NewRings(unsafe.Pointer(unsafe.SliceData(b)), int(t.slots))
+		runtime.AddCleanup(r, unmapPages, b)
+		return r, nil
+	case errors.Is(err, errors.ErrUnsupported) && size <= mostHeap:
+		return l.NewRings(heapBlock(size), int(t.slots)), nil
 	}
-	r := l.NewRings(unsafe.Pointer(unsafe.SliceData(b)), int(t.slots))
-	runtime.AddCleanup(r, unmapPages, b)
-	return r
+	return nil, fmt.Errorf("no memory for them (%w): lower MaxKeys, or count fewer tokens", err)
 }
