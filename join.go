@@ -25,6 +25,9 @@ type group struct {
 	now     atomic.Pointer[joined]
 }
 
+// groupBit tells a group's number from a key's slot, which is below 2^59.
+const groupBit = 1 << 63
+
 // joined is a group as its handles are now.
 type joined struct {
 	of   *shard.Group
@@ -51,7 +54,7 @@ func Join(handles ...Handle) (Group, error) {
 		}
 		g.handles = append(g.handles, h.h)
 	}
-	g.number = g.gate.groups.Add(1)
+	g.number = g.gate.groups.Add(1) | groupBit
 	if _, why, err := g.resolve(); err != nil {
 		return Group{}, joinError(err)
 	} else if why != OK {

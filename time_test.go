@@ -145,3 +145,18 @@ func TestG2TimeStaleReturnAfterEviction(t *testing.T) {
 	admitted += drainAt(old) + drainAt(now)
 	require.Equal(t, 20, admitted, "10 at once and 10 in the second after")
 }
+
+// A clock that was set back, and a caller that asks less often than what tells such
+// a clock from lateness: its tokens come back all the same.
+func TestG2TimeSetBackSlowCaller(t *testing.T) {
+	g, _ := gateOf(t, tickgate.Config{}, "1/m burst=10")
+	now := clock.Time(2 * time.Hour)
+	require.True(t, g.TakeAt(now, "k", endpoint, 10).Allowed)
+	now -= clock.Time(time.Hour)
+	require.False(t, g.TakeAt(now, "k", endpoint, 1).Allowed)
+	for i := range 5 {
+		now += clock.Time(time.Minute)
+		require.True(t, g.TakeAt(now, "k", endpoint, 1).Allowed, "minute %d after the clock was set back", i+1)
+		require.False(t, g.TakeAt(now, "k", endpoint, 1).Allowed)
+	}
+}

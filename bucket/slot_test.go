@@ -34,20 +34,20 @@ func (s *slot) touch(now clock.Time) (at clock.Time, late int64) {
 		s.move(now)
 		return now, 0
 	}
-	behind := s.seen - now
-	if s.back {
-		switch d := now + s.shift - s.seen; {
-		case d <= 0 && d > -stepBack && (-d < behind || behind < 0):
-			return s.seen, -int64(d)
-		case d > 0 && d < stepBack && (d < behind || behind < 0):
-			s.move(s.seen + d)
+	behind := uint64(s.seen) - uint64(now)
+	if shift := uint64(s.shift); s.back {
+		switch {
+		case shift > behind && shift-behind < behind:
+			s.move(s.seen + clock.Time(shift-behind))
 			return s.seen, 0
+		case shift <= behind && behind-shift < uint64(stepBack):
+			return s.seen, int64(behind - shift)
 		}
 	}
-	if behind >= 0 && behind < stepBack {
+	if behind < uint64(stepBack) {
 		return s.seen, int64(behind)
 	}
-	s.shift, s.back = behind, true
+	s.shift, s.back = clock.Time(behind), true
 	return s.seen, 0
 }
 

@@ -43,30 +43,33 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 			}
 			continue
 		}
-		behind := seen - now // negative where the two are over 292 years apart
+		// Exact, and unsigned: the two may be over 292 years apart.
+		behind := uint64(seen) - uint64(now)
 		c, id := t.cold(w.i), w.m.inc()+1
 		if c.shiftInc.Load() == id {
-			// Of the two clocks the caller may have, it has the one that fits better.
-			shifted := now + clock.Time(c.shift.Load())
-			switch d := shifted - seen; {
-			case d <= 0 && d > -stepBack && (-d < behind || behind < 0):
-				return seen, -int64(d)
-			case d > 0 && d < stepBack && (d < behind || behind < 0):
+			// Of the two clocks the caller may have, it has the one that fits better. One
+			// that was set back may have been silent for longer than stepBack.
+			switch shift := uint64(c.shift.Load()); {
+			case shift > behind && shift-behind < behind:
+				shifted := seen + clock.Time(shift-behind)
 				if t.moveOn(w, p, seen, shifted) {
 					return shifted, 0
 				}
 				continue
+			case shift <= behind && behind-shift < uint64(stepBack):
+				return seen, int64(behind - shift)
 			}
 		}
-		if behind >= 0 && behind < stepBack {
+		if behind < uint64(stepBack) {
 			return seen, int64(behind)
 		}
-		c.setShift(w.m, behind)
+		c.setShift(w.m, clock.Time(behind))
 		return seen, 0
 	}
 }
 
-// setShift notes by how much the key of m's incarnation is ahead of its callers.
+// setShift notes by how much the key of m's incarnation is ahead of its callers,
+// as the bits of an unsigned number.
 // Two that do this at once store the shifts of their own times, either good.
 func (c *cold) setShift(m meta, by clock.Time) {
 	c.shift.Store(int64(by))

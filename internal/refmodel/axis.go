@@ -38,11 +38,12 @@ func (a *axis) at(now clock.Time) (at clock.Time, late time.Duration) {
 	if a.shift != nil {
 		ahead := new(big.Int).Sub(a.shift, behind) // of newest, once shifted
 		// Of the two clocks the caller may have, it has the one that fits better.
-		if ahead.CmpAbs(step) < 0 && ahead.CmpAbs(behind) < 0 {
-			if ahead.Sign() > 0 {
-				a.newest += clock.Time(ahead.Int64())
-				return a.newest, 0
-			}
+		// One that was set back may have been silent for longer than StepBack.
+		switch {
+		case ahead.Sign() > 0 && ahead.Cmp(behind) < 0:
+			a.newest += clock.Time(ahead.Int64())
+			return a.newest, 0
+		case ahead.Sign() <= 0 && ahead.CmpAbs(step) < 0:
 			return a.newest, time.Duration(-ahead.Int64())
 		}
 	}
