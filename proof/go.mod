@@ -6,6 +6,7 @@ require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/stretchr/testify v1.12.1
 	github.com/tickgate/tickgate v0.0.0
+	golang.org/x/time v0.14.0
 )
 
 require (

@@ -96,7 +96,7 @@ func TestLateCallerTakesWhatIsLeft(t *testing.T) {
 // What an event far in the future does to a limiter ends with the machine's time.
 func TestClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, by := range []float64{12, 3600, 1e9, 1e10} {
+		for _, by := range []float64{12, 3600, 1e9, 9e9} {
 			l, n := NewLimiter(10, 10), 0
 			require.True(t, l.AllowN(sec(0), 1))
 			n += allowed(l, sec(by), 100)

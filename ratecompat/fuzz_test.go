@@ -10,8 +10,7 @@ import (
 )
 
 // FuzzLimiter calls everything with anything: rates, bursts, counts and times. It
-// must not panic, nor show more tokens than the burst, and what it admits stays
-// within the burst and what the times span brought.
+// must not panic, nor show more tokens than the burst, nor a negative delay.
 func FuzzLimiter(f *testing.F) {
 	f.Add([]byte("0123456789abcdef0123456789abcdef0123456789abcdef"))
 	f.Add(make([]byte, 99))

@@ -40,6 +40,13 @@ func (q *line) join(ctx context.Context, id, n int) {
 	synctest.Wait()
 }
 
+// returned tells who has returned so far.
+func (q *line) returned() []int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.order)
+}
+
 // pass lets time pass, and all that happens in it.
 func pass(d time.Duration) {
 	time.Sleep(d)
@@ -135,20 +142,20 @@ func TestWaitFollowsEveryChange(t *testing.T) {
 			q.join(t.Context(), i, 1)
 		}
 		pass(time.Hour)
-		require.Empty(t, q.order, "limit 0")
+		require.Empty(t, q.returned(), "limit 0")
 		q.l.SetLimit(1)
 		pass(1100 * time.Millisecond)
-		require.Equal(t, []int{0}, q.order)
+		require.Equal(t, []int{0}, q.returned())
 		q.l.SetBurst(7)
 		q.l.SetBurst(0)
 		q.l.SetLimit(0.1) // 0.9 to go for the second
 		pass(8999 * time.Millisecond)
-		require.Equal(t, []int{0}, q.order)
+		require.Equal(t, []int{0}, q.returned())
 		pass(time.Millisecond)
-		require.Equal(t, []int{0, 1}, q.order)
+		require.Equal(t, []int{0, 1}, q.returned())
 		q.l.SetLimit(Inf)
 		synctest.Wait()
-		require.Len(t, q.order, 5)
+		require.Len(t, q.returned(), 5)
 	})
 }
 
