@@ -38,12 +38,15 @@ type Limit struct {
 	//	           boundary and then counts in both windows; 2·Skew < Per
 	//	FromFirst  nothing passes from Skew before the end until Skew after it;
 	//	           2·Skew < Per
-	//	Rolling    at most Tokens in any span of Per + Skew, which is at most MaxPer
+	//	Rolling    at most Tokens in any span of Per + Skew, which is at most MaxRolling
 	//
 	// A token bucket has no phase and no Skew: take a Burst that is lower by
 	// the tokens that come back within the uncertainty.
 	Skew time.Duration
 }
+
+// MaxRolling is the longest span of a Rolling limit, its Skew included: 6 days.
+const MaxRolling = 6 * Day
 
 // MaxWindowTokens is the highest Tokens of an Aligned, FromFirst or Rolling
 // limit: 2^30, more than any venue counts, and little enough for half a word.

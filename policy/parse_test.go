@@ -66,7 +66,7 @@ func TestParseLimit(t *testing.T) {
 			Limit{Name: "x", Tokens: 10, Per: time.Second, Burst: 10, Window: Rolling, Reserve: 1, Skew: 1500 * time.Microsecond},
 			"10/s burst=10 reserve=1 rolling skew=1500us name=x",
 		},
-		{"1/d rolling skew=364d", Limit{Tokens: 1, Per: Day, Window: Rolling, Skew: 364 * Day}, "1/d rolling skew=364d"},
+		{"1/d rolling skew=5d", Limit{Tokens: 1, Per: Day, Window: Rolling, Skew: 5 * Day}, "1/d rolling skew=5d"},
 		{"1073741824/s rolling", Limit{Tokens: 1 << 30, Per: time.Second, Window: Rolling}, "1073741824/s rolling"},
 		{"unlimited", Limit{Window: Unlimited}, "unlimited"},
 		{"deny", Limit{Window: Deny}, "deny"},
@@ -161,7 +161,7 @@ func TestParseLimitRefuses(t *testing.T) {
 		{"10/s skew=1ms", "skew must be left out of a token bucket; lower its burst by rate x jitter instead"},
 		{"10/s aligned skew=500ms", "skew must be less than half the period of 1s"},
 		{"10/s from-first skew=500ms", "skew must be less than half the period of 1s"},
-		{"1/d rolling skew=365d", "skew must be at most 365d together with the period"},
+		{"1/d rolling skew=365d", "skew must be at most 6d together with the period"},
 		{"1073741825/s rolling", "tokens must be at most 1073741824 in a window; only a token bucket holds more"},
 		{"1073741825/s aligned", "tokens must be at most 1073741824 in a window"},
 		{"1073741825/s from-first", "tokens must be at most 1073741824 in a window"},
@@ -352,7 +352,7 @@ func FuzzParseLimit(f *testing.F) {
 		"100/s", "6000/m burst=200", "10/1s rolling", "unlimited", "deny", "10r/s", "10-S", "1e6/250ms aligned",
 		`100/h name="per hour" from-first`, "1/d burst=365", "2/ns", "9223372036854775807/365d", "1e30", "-1", "0/0s",
 		"1/106752d", "NaN", "x=y", `name="`, "5/10µs", "5/s reserve=4", "300/10s reserve=9 aligned skew=50ms",
-		"9/2s burst=9 rolling skew=1s name=x", "1e9/s from-first skew=499ms", "1/d rolling skew=364d",
+		"9/2s burst=9 rolling skew=1s name=x", "1e9/s from-first skew=499ms", "1/d rolling skew=5d",
 	} {
 		f.Add(s)
 	}

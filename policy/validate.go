@@ -167,6 +167,9 @@ func limitFaults(l Limit, emit func(field, value, reason string)) {
 	case l.Burst != l.Tokens:
 		emit("burst", burst, "must be left out: only a token bucket has a burst, the capacity of a window is its tokens")
 	}
+	if l.Window == Rolling && l.Per > MaxRolling && l.Per <= MaxPer {
+		emit("per", formatPeriod(l.Per), "must be at most 6d for a rolling limit")
+	}
 	reserveFaults(l, emit)
 	skewFaults(l, emit)
 	if l.Window > Deny {
@@ -194,8 +197,8 @@ func skewFaults(l Limit, emit func(field, value, reason string)) {
 		fault("must be left out of a token bucket; lower its burst by rate x jitter instead")
 	case l.Per <= 0 || l.Per > MaxPer: // a fault of its own
 	case l.Window == Rolling:
-		if l.Skew > MaxPer-l.Per {
-			fault("must be at most 365d together with the period")
+		if l.Per <= MaxRolling && l.Skew > MaxRolling-l.Per {
+			fault("must be at most 6d together with the period")
 		}
 	case l.Window == Aligned || l.Window == FromFirst:
 		if l.Skew > (l.Per-1)/2 { // 2·Skew >= Per, without overflow

@@ -35,7 +35,7 @@ func sound(l Limit) bool {
 			return false
 		}
 	case Rolling:
-		if per.Add(per, skew).Cmp(big.NewInt(int64(MaxPer))) > 0 {
+		if per.Add(per, skew).Cmp(big.NewInt(int64(MaxRolling))) > 0 {
 			return false
 		}
 	default:

@@ -49,7 +49,7 @@ func guarded(l policy.Limit, jitter time.Duration) policy.Limit {
 	case policy.Aligned, policy.FromFirst:
 		l.Skew = max(l.Skew, min(jitter, (l.Per-1)/2))
 	case policy.Rolling:
-		l.Skew = max(l.Skew, min(jitter, policy.MaxPer-l.Per))
+		l.Skew = max(l.Skew, min(jitter, policy.MaxRolling-l.Per))
 	case policy.TokenBucket:
 		back := refill(l.Rate(), jitter)
 		l.Burst = max(l.Capacity()-back, l.Reserve+1)
