@@ -7,8 +7,8 @@ import (
 	"github.com/tickgate/tickgate/clock"
 )
 
-// What follows serves limits of every kind. w is always the word as it was loaded
-// from the cell, in l's generation.
+// What follows serves limits of every kind. w is always the word that was loaded from
+// the cell, Cell.Raw, in l's generation.
 
 // Most returns what an ordinary or an urgent call may take at once.
 func (l *Limit) Most(urgent bool) int64 {
@@ -51,7 +51,7 @@ func (l *Limit) Left(w uint64, c *Cell, now clock.Time, urgent bool) int64 {
 		}
 		return left / l.cost
 	case Rolling:
-		return l.leftRolling(c, now, l.Most(urgent))
+		return l.leftRolling(w, c, now, l.Most(urgent))
 	}
 	return l.leftWindow(w, c.Origin, now, l.Most(urgent))
 }
@@ -72,7 +72,7 @@ func (l *Limit) Wait(w uint64, c *Cell, now clock.Time, n int64, urgent bool) in
 		}
 		return ceilDiv(max(0, u+n*l.cost-room), l.unit)
 	case Rolling:
-		return l.waitRolling(c, now, n, l.Most(urgent))
+		return l.waitRolling(w, c, now, n, l.Most(urgent))
 	}
 	return l.waitWindow(w, c.Origin, now, n, l.Most(urgent))
 }
@@ -146,7 +146,7 @@ func (l *Limit) Renew(w uint64, c *Cell, seen, now clock.Time) uint64 {
 		return l.Rebase(w, c.Origin, seen, now)
 	case Rolling:
 		t := l.roll.read(w, c.Origin, seen)
-		if _, ok := l.complete(w, t, c); !ok || clock.Time(t.at<<l.roll.group)+clock.Time(l.roll.span) > now {
+		if _, ok := l.complete(t, c); !ok || clock.Time(t.at<<l.roll.group)+clock.Time(l.roll.span) > now {
 			return w
 		}
 		return l.fullRolling(c.Origin, now, t.n)
@@ -160,11 +160,7 @@ func (l *Limit) Spent(w uint64, c *Cell, now clock.Time) int64 {
 	case TokenBucket:
 		return ceilDiv(used(w, l.pos(c.Origin, now)), uint64(l.cost))
 	case Rolling:
-		_, b, ok := l.ring(c, now)
-		if !ok {
-			return l.most
-		}
-		return l.live(c, b, now)
+		return l.live(c, l.ring(w, c, now), now)
 	}
 	return l.countedAt(w, c.Origin, now).used
 }
@@ -177,32 +173,69 @@ func (l *Limit) SpentWhole(w uint64, c *Cell, now clock.Time) int64 {
 	return l.Spent(w, c, now)
 }
 
+// Gift is what [Limit.Return] and [Limit.Relieve] made of what they were to give.
+type Gift struct {
+	Word   uint64 // to be swapped in, where Swap is set: then that is the gift
+	Swap   bool
+	Tokens int64 // given
+	NS     int64 // the same as refill of a token bucket, ns, rounded up; else 0
+	Again  bool  // the word moved: what is left is to be tried again
+}
+
 // Return gives n tokens back that were taken at the time at, of a limit that is no
-// token bucket (for that one see [Limit.GiveBack]), as far as they still count. It
-// reports false where there is no word to swap in: nothing is to be given back, or
-// the ring has it. Gifts to a key come one at a time.
-func (l *Limit) Return(w uint64, c *Cell, at, now clock.Time, n int64) (uint64, bool) {
+// token bucket (for that one see [Limit.GiveBack]), as far as they still count. Gifts
+// to a key come one at a time.
+func (l *Limit) Return(w uint64, c *Cell, at, now clock.Time, n int64) (g Gift) {
 	if l.kind == Rolling {
-		l.giveRolling(c, at, now, n)
-		return w, false
+		given, ok := l.giveRolling(c, w, at, now, n)
+		return Gift{Tokens: given, Again: !ok}
 	}
-	return l.givenWindow(w, c.Origin, at, now, n)
+	g.Word, g.Swap = l.givenWindow(w, c.Origin, at, now, n)
+	g.Tokens = n
+	return g
 }
 
 // Relieve gives n tokens back that nobody returns, down to nothing used: of a
-// rolling limit those that would be out of the span first. ns is what that was as
-// refill of a token bucket, rounded up. It reports false where there is no word to
-// swap in. Gifts to a key come one at a time.
-func (l *Limit) Relieve(w uint64, c *Cell, now clock.Time, n int64) (next uint64, ns int64, ok bool) {
+// rolling limit those that would be out of the span first. Gifts to a key come one at
+// a time.
+func (l *Limit) Relieve(w uint64, c *Cell, now clock.Time, n int64) (g Gift) {
 	switch l.kind {
 	case TokenBucket:
-		next, ns = l.Credit(w, c.Origin, now, n)
-		return next, ns, true
+		g.Word, g.NS = l.Credit(w, c.Origin, now, n)
+		return Gift{Word: g.Word, NS: g.NS, Swap: true, Tokens: n}
 	case Rolling:
-		l.creditRolling(c, now, n)
-		return w, 0, false
+		given, ok := l.creditRolling(c, w, now, n)
+		return Gift{Tokens: given, Again: !ok}
 	}
-	return l.creditWindow(w, c.Origin, now, n), 0, true
+	used := l.countedAt(w, c.Origin, now).used
+	return Gift{Word: l.creditWindow(w, c.Origin, now, n), Swap: true, Tokens: min(n, used)}
+}
+
+// Added returns the tokens that a charge added to what is used, given the word
+// before and after it; n is what it was to add.
+func (l *Limit) Added(before, after uint64, o Origin, now clock.Time, n int64) int64 {
+	switch l.kind {
+	case TokenBucket:
+		return n
+	case Rolling:
+		r := &l.roll
+		return int64((r.read(after, o, now).n - r.read(before, o, now).n) & r.countMask())
+	}
+	return l.countedAt(after, o, now).used - l.countedAt(before, o, now).used
+}
+
+// Expired returns the tokens of a rolling limit that counted at the time since and do
+// not at now: at least that many of them time gave back. 0 for other kinds.
+func (l *Limit) Expired(w uint64, c *Cell, since, now clock.Time) int64 {
+	if l.kind != Rolling {
+		return 0
+	}
+	b, n := l.ring(w, c, now), int64(0)
+	g, _ := l.inSpan(c, b, since)
+	for to, _ := l.inSpan(c, b, now); g < to; g++ {
+		n += l.in(c.Ring.at(&l.roll, g), g, b)
+	}
+	return n
 }
 
 // Covers reports whether a venue's count as of a take at the time at says something
@@ -221,5 +254,7 @@ func (l *Limit) Covers(w uint64, c *Cell, at, now clock.Time) bool {
 	if l.kind == FromFirst {
 		begin -= clock.Time(v.skew)
 	}
-	return now < end && at >= begin-(1<<v.quant-1)
+	// What was sent where it counts in two windows, the venue may have answered for
+	// either.
+	return now < end && at >= begin-(1<<v.quant-1) && !(v.late > 0 && v.hold == 0 && at >= v.zone(v.quanta(end)))
 }

@@ -36,12 +36,12 @@ func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 	case prev == nil:
 		return l.Empty(o, at)
 	case l.kind == Rolling: // its ring stays as it is
-		return w&^parityBit | l.parity
+		return l.moved(prev, w)
 	case l.kind != TokenBucket || prev.kind != TokenBucket:
 		return l.convertWindow(prev, w, o, at)
 	}
 	if prev.unit == l.unit && prev.cost == l.cost {
-		return w&^parityBit | l.parity // the capacity is not in the word
+		return l.moved(prev, w) // the capacity is not in the word
 	}
 	u := uint64(used(w, prev.pos(o, at)))
 	// u/prev.cost tokens, times l.cost.
@@ -58,12 +58,20 @@ func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 	return (l.pos(o, at) + after) | l.parity
 }
 
+// moved returns the word on l's axis and with its parity, otherwise the same.
+func (l *Limit) moved(prev *Limit, w uint64) uint64 {
+	return (w&^parityBit - prev.zero + l.zero) | l.parity
+}
+
 // convertWindow is Convert where one of the two counts in windows. The same
 // windows keep their count; other ones begin with what was used at the change.
 func (l *Limit) convertWindow(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 	if l.kind == prev.kind && l.window.span == prev.window.span {
 		c := prev.window.read(w, o, at)
-		c.end = l.window.up(prev.window.time(c.end))
+		c.end = l.window.up(prev.window.time(c.end) + clock.Time(l.window.skew-prev.window.skew))
+		if l.kind == Aligned && l.window.late > 0 && prev.window.late == 0 && at >= l.window.zone(c.end) {
+			c.late = c.used // it was not kept apart
+		}
 		return l.window.word(c, o, l.parity)
 	}
 	return l.holding(o, at, prev.Spent(w, &Cell{Origin: o}, at))
@@ -89,12 +97,15 @@ func (l *Limit) holding(o Origin, at clock.Time, n int64) uint64 {
 // not w any more when it is to be swapped, it is to be done again.
 func (l *Limit) TakeOver(prev *Limit, w uint64, c *Cell, ring Ring, at clock.Time) uint64 {
 	n := prev.Spent(w, c, at)
+	if prev.kind == Rolling && prev.overflowed(c, prev.ring(w, c, at), at) {
+		n = max(n, l.most)
+	}
 	if l.kind != Rolling {
 		return l.holding(c.Origin, at, n)
 	}
-	to := Cell{Word: c.Word, Origin: c.Origin, Ring: ring, Owner: c.Owner}
+	to := Cell{Word: c.Word, Raw: c.Raw, Origin: c.Origin, Ring: ring, Owner: c.Owner}
 	if prev.kind == Rolling {
-		return l.copyRolling(prev, c, &to, at)
+		return l.copyRolling(prev, w, c, &to, at)
 	}
 	return l.fillRolling(&to, at, n)
 }

@@ -19,14 +19,14 @@ const (
 // functions of the word; a rolling limit has a ring beside it.
 type Cell struct {
 	Word   *atomic.Uint64
+	Raw    uint64 // the word as it was loaded, perhaps of the generation before
 	Origin Origin
 	Ring   Ring // empty but for Rolling
 	Owner  uint64
 }
 
-// holds reports whether w is still the word of the cell. A change of the policy that
-// leaves the ring alone flips the parity and nothing else.
-func (c *Cell) holds(w uint64) bool { return (c.Word.Load()^w)&^parityBit == 0 }
+// holds reports whether the word is still what was loaded.
+func (c *Cell) holds() bool { return c.Word.Load() == c.Raw }
 
 // Outcome is what became of an attempt to take.
 type Outcome uint8

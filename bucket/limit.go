@@ -15,11 +15,11 @@ const (
 	// caller who is some milliseconds late.
 	maxAhead = 1<<62 - 1<<32
 
-	// eraBits divides time into eras of 2^46 ns, 19.5 hours. A word is re-based when
+	// eraBits divides time into eras of 2^42 ns, 73 minutes. A word is re-based when
 	// its key's time enters another era ([SameEra]), so it is never behind now by
-	// more than two of them: 2^47 · 2·63 < 2^62. A bucket would do with 2^54; the
+	// more than two of them: 2^43 · 2·63 < 2^62. A bucket would do with 2^54; the
 	// words of windows have fewer bits for the time (window.go, rolling.go).
-	eraBits = 46
+	eraBits = 42
 
 	// maxRefill is the longest time in nanoseconds that a bucket may need from
 	// empty to full: 365 days.
@@ -48,10 +48,13 @@ type Limit struct {
 	room   int64  // 2·C·c: the capacity in position units, for ordinary calls
 	tokens int64  // C: the capacity in tokens, for ordinary calls
 	parity uint64 // 0 or 1: what the words of this generation carry
+	zero   uint64 // even: where the axis of this generation begins; see [Plan]
 
 	// Urgent calls may use the reserve as well.
 	whole int64 // room with the reserve
 	most  int64 // tokens with the reserve
+
+	high int64 // the largest capacity of this generation and those before
 
 	kind   Kind
 	window window  // of the kinds that count in windows
@@ -110,6 +113,19 @@ func (l Limit) WithParity(p uint64) Limit {
 	return l
 }
 
+// of returns l for the words of a generation.
+func (l Limit) of(gen uint32, parity uint64) Limit {
+	l.parity = parity
+	l.zero = uint64(gen) * axisStep
+	l.window.zero, l.roll.zero = l.zero, l.zero
+	return l
+}
+
+// axisStep is how far the axes of two generations in a row are apart: the fraction
+// of √2, even. Its multiples keep apart from each other, and from those of the
+// golden ratio (OriginOf), as far as multiples can.
+const axisStep = 0x6A09E667F3BCC908
+
 // Parity returns the parity that words of this generation carry.
 func (l *Limit) Parity() uint64 { return l.parity }
 
@@ -123,7 +139,7 @@ func (l *Limit) Full(o Origin, now clock.Time) uint64 {
 
 // pos is the doubled position of t. It is even, whatever wraps.
 func (l *Limit) pos(o Origin, t clock.Time) uint64 {
-	return uint64(t)*l.unit + uint64(o)
+	return uint64(t)*l.unit + uint64(o) + l.zero
 }
 
 // Origin is where an axis has its zero. Only differences of positions matter, so

@@ -5,16 +5,17 @@ import "github.com/tickgate/tickgate/clock"
 // MaxLimits is the most limits that one policy may have: one word each.
 const MaxLimits = 8
 
-// foreign is how far in nanoseconds a key may be ahead of the clock by which a
-// change is dated before it is taken to have a time of its own.
-const foreign = 10_000_000_000
-
 // Plan is one generation of the limits of a policy, compiled. It is immutable
 // once published; a change of the policy publishes the next plan.
 //
 // A limit keeps its index, which is the index of its word in every slot, over
 // all generations; a removed one leaves a hole. So a word is always converted
 // from the same word.
+//
+// A word tells by its parity which of two generations it is of. The parity of the
+// generation after the next is the same; so the axis of every generation begins
+// elsewhere, and a swap that was prepared before two changes finds another number,
+// also where they left the rate alone.
 type Plan struct {
 	Active []int            // indexes of the limits in force, ascending
 	Limits [MaxLimits]Limit // by index; meaningful where active
@@ -90,8 +91,9 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 				next.since[k] = next.gen
 			}
 		}
-		next.Limits[k] = l.Limit.WithParity(parity)
+		next.Limits[k] = l.Limit.of(next.gen, parity)
 		if p != nil {
+			next.Limits[k] = next.Limits[k].widened(&p.Limits[k])
 			if p.Init>>k&1 == 1 && p.Limits[k].rings.Serve(&next.Limits[k]) {
 				next.Limits[k] = next.Limits[k].WithRings(p.Limits[k].rings)
 			}
@@ -106,7 +108,9 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		next.Init |= 1 << k
 	}
 	for k := range MaxLimits {
-		next.Limits[k].parity = parity
+		if next.Init>>k&1 == 0 {
+			next.Limits[k] = next.Limits[k].of(next.gen, parity)
+		}
 		if next.Init>>k&1 == 1 {
 			next.Active = append(next.Active, k)
 		}
@@ -171,9 +175,9 @@ func (p *Plan) Had(i int, gen uint32) bool { return int32(gen-p.since[i]) >= 0 }
 // takes more than the word (Limit.Converts), the limit of before stays in force
 // for the key until the change has come to it.
 //
-// newest is the key's newest time: where it is far ahead of the gate's clock, the
-// key's times come from somewhere else, and it stands in for the time of the
-// change.
+// newest bounds the times of the takes in the word, and was determined after it was
+// loaded: none may be later than the time as of which the word is converted, or time
+// at the new rate would be credited to what was used after it.
 func (p *Plan) Read(i int, w uint64, o Origin, newest clock.Time) (*Limit, uint64) {
 	l := &p.Limits[i]
 	if Parity(w) == l.parity || p.prev == nil {
@@ -204,13 +208,11 @@ func (p *Plan) Before(i int, w uint64) *Limit {
 	return &p.prev.Limits[i]
 }
 
-// ChangedFor is when the change was, for a key whose newest time is newest.
-func (p *Plan) ChangedFor(newest clock.Time) clock.Time {
-	if newest-p.changed > foreign {
-		return newest
-	}
-	return p.changed
-}
+// ChangedFor is when the change was for a word whose takes are not later than newest.
+func (p *Plan) ChangedFor(newest clock.Time) clock.Time { return max(p.changed, newest) }
+
+// Begin dates the change: to be called just before the plan is published.
+func (p *Plan) Begin(at clock.Time) { p.changed = at }
 
 // Index returns the index of the limit in force with a name, -1 without one.
 func (p *Plan) Index(name string) int {

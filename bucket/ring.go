@@ -112,9 +112,25 @@ func (r *rolling) entry(at int64, voids int64) entry {
 	return entry(uint64(at)<<((r.group+1)&63) | uint64(voids))
 }
 
-func (e entry) quanta(r *rolling) int64    { return int64(e) >> ((r.group + 1) & 63) }
-func (e entry) time(r *rolling) clock.Time { return clock.Time(e.quanta(r) << (r.group & 63)) }
-func (e entry) voids(r *rolling) int64     { return int64(uint64(e) & (1<<(r.group+1) - 1)) }
+// same reports whether e is of the time at, in quanta.
+func (e entry) same(r *rolling, at int64) bool {
+	return uint64(e)>>((r.group+1)&63) == uint64(r.entry(at, 0))>>((r.group+1)&63)
+}
+
+// time is when the entry's last token was taken, the time nearest to now that it can
+// mean: at most half of 2^63 ns away.
+func (e entry) time(r *rolling, now clock.Time) clock.Time {
+	g := (r.group + 1) & 63
+	q := int64(now) >> (r.group & 63)
+	return clock.Time((q + int64(uint64(e)-uint64(q)<<g)>>g) << (r.group & 63))
+}
+
+func (e entry) voids(r *rolling) int64 {
+	return int64(uint64(e) & (1<<((r.group+1)&63) - 1))
+}
+
+// marked returns e with more voids.
+func (e entry) marked(more int64) entry { return e + entry(more) }
 
 // at returns the entry of a group.
 func (g Ring) at(r *rolling, group uint64) entry {
@@ -126,16 +142,16 @@ func (g Ring) at(r *rolling, group uint64) entry {
 // word is published.
 func (c *Cell) Open() { c.Ring.word(0).Store(uint64(newBase(c.Owner&(1<<16-1), 0, 0))) }
 
-// complete writes into the ring what the take that left the word w says, unless
-// that was done, and returns the ring's base. It reports false if w is not the
-// word any more.
+// complete writes into the ring what the take that left the word says, which t is,
+// unless that was done, and returns the ring's base. It reports false if the word
+// is not the cell's any more.
 //
 // Any number of goroutines may do this at once; all write the same. A swap of an
-// entry is prepared while w is still the word, hence before the take is complete
+// entry is prepared while the word is still the same, hence before the take is complete
 // for all: if it is complete by the time of the swap, the entry is another number,
 // because the time in an entry only grows. The swap of the base is the same: its
 // number of tokens does not come back within 2^34 tokens.
-func (l *Limit) complete(w uint64, t taken, c *Cell) (base, bool) {
+func (l *Limit) complete(t taken, c *Cell) (base, bool) {
 	r := &l.roll
 	for {
 		b := base(c.Ring.word(0).Load())
@@ -144,12 +160,12 @@ func (l *Limit) complete(w uint64, t taken, c *Cell) (base, bool) {
 		if more == 0 && b.owned(c) {
 			return b, true
 		}
-		if !c.holds(w) || !b.owned(c) {
+		if !c.holds() || !b.owned(c) {
 			return 0, false
 		}
 		g := r.group & 63
 		for group, last := s>>g, (s+more-1)>>g; group <= last; group++ {
-			if !l.date(w, t.at, c, s, group) {
+			if !l.date(t.at, c, s, group) {
 				return 0, false
 			}
 		}
@@ -160,16 +176,16 @@ func (l *Limit) complete(w uint64, t taken, c *Cell) (base, bool) {
 	}
 }
 
-// date writes the time of the take w, which began with token s, into the entry of
-// a group. A group that already had tokens keeps its voids. It reports false if w
-// is not the word any more.
-func (l *Limit) date(w uint64, at int64, c *Cell, s, group uint64) bool {
+// date writes the time of the last take, which began with token s, into the entry
+// of a group. A group that already had tokens keeps its voids. It reports false if
+// the word moved.
+func (l *Limit) date(at int64, c *Cell, s, group uint64) bool {
 	r := &l.roll
 	cell := c.Ring.word(1 + group&r.mask)
 	partly := group == s>>(r.group&63) && s&(1<<(r.group&63)-1) != 0
 	for {
 		old := entry(cell.Load())
-		if !c.holds(w) {
+		if !c.holds() {
 			return false
 		}
 		voids := int64(0)
@@ -181,7 +197,7 @@ func (l *Limit) date(w uint64, at int64, c *Cell, s, group uint64) bool {
 			return true
 		}
 		// Written, and something of it given back since? That comes after the base.
-		if old.quanta(r) == at && base(c.Ring.word(0).Load()).tokens() != s {
+		if old.same(r, at) && base(c.Ring.word(0).Load()).tokens() != s {
 			return true
 		}
 		if cell.CompareAndSwap(uint64(old), uint64(next)) {

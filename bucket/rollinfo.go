@@ -2,22 +2,18 @@ package bucket
 
 import "github.com/tickgate/tickgate/clock"
 
-// whole returns the ring's base for the word as it is now, complete, and that
-// word. It gives up, and reports false, where the ring is another key's.
-func (l *Limit) ring(c *Cell, now clock.Time) (taken, base, bool) {
-	for {
-		w := c.Word.Load()
-		t := l.roll.read(w, c.Origin, now)
-		if b, ok := l.complete(w, t, c); ok {
-			return t, b, true
-		}
-		if c.holds(w) {
-			return t, 0, false
-		}
+// ring returns the ring's base for a word, complete where the word is still the
+// cell's. Where it is not, others have taken since, and the base tells of some of
+// that: enough for what only explains, or is looked at again.
+func (l *Limit) ring(w uint64, c *Cell, now clock.Time) base {
+	b, ok := l.complete(l.roll.read(w, c.Origin, now), c)
+	if !ok {
+		b = base(c.Ring.word(0).Load())
 	}
+	return b
 }
 
-// span returns the groups of the ring that hold tokens of the span that ends at
+// inSpan returns the groups of the ring that hold tokens of the span that ends at
 // now: from the first to before the last. They are in the order of their times.
 func (l *Limit) inSpan(c *Cell, b base, now clock.Time) (from, to uint64) {
 	r := &l.roll
@@ -73,22 +69,22 @@ func (l *Limit) pushed(c *Cell, b base, n int64) (entry, bool) {
 }
 
 // leftRolling returns the tokens left at now.
-func (l *Limit) leftRolling(c *Cell, now clock.Time, capacity int64) int64 {
-	_, b, ok := l.ring(c, now)
-	if !ok {
-		return 0
+func (l *Limit) leftRolling(w uint64, c *Cell, now clock.Time, capacity int64) int64 {
+	b := l.ring(w, c, now)
+	left := capacity - l.live(c, b, now)
+	if b.voids() > 0 {
+		// No more than the ring has room for, before an entry goes that counts.
+		from, _ := l.inSpan(c, b, now)
+		left = min(left, int64((from+l.roll.mask+1)<<l.roll.group-b.tokens()))
 	}
-	return max(0, capacity-l.live(c, b, now))
+	return max(0, left)
 }
 
 // waitRolling returns how long until n tokens fit, if nobody else takes.
-func (l *Limit) waitRolling(c *Cell, now clock.Time, n, capacity int64) int64 {
+func (l *Limit) waitRolling(w uint64, c *Cell, now clock.Time, n, capacity int64) int64 {
 	r := &l.roll
-	_, b, ok := l.ring(c, now)
-	if !ok {
-		return 0
-	}
-	over := func(e entry) int64 { return int64(max(0, e.time(r)+clock.Time(r.span)-now)) }
+	b := l.ring(w, c, now)
+	over := func(e entry) int64 { return int64(max(0, e.time(r, now)+clock.Time(r.span)-now)) }
 	if b.voids() == 0 {
 		last := int64(b.tokens()) + n - capacity - 1
 		if last < 0 {
@@ -114,7 +110,7 @@ func (l *Limit) waitRolling(c *Cell, now clock.Time, n, capacity int64) int64 {
 func (l *Limit) chargeRolling(w uint64, c *Cell, now clock.Time, n int64) (uint64, Outcome) {
 	r := &l.roll
 	t := r.read(w, c.Origin, now)
-	b, ok := l.complete(w, t, c)
+	b, ok := l.complete(t, c)
 	if !ok {
 		return 0, Stale
 	}
@@ -125,51 +121,68 @@ func (l *Limit) chargeRolling(w uint64, c *Cell, now clock.Time, n int64) (uint6
 	return r.word(taken{at: max(t.at, r.quanta(now)), n: t.n + uint64(n)}, c.Origin, l.parity), Fits
 }
 
-// creditRolling gives n tokens back, those that would be out of the span first.
-// Gifts to a key come one at a time.
-func (l *Limit) creditRolling(c *Cell, now clock.Time, n int64) {
-	_, b, ok := l.ring(c, now)
+// creditRolling gives up to n tokens back, those that would be out of the span
+// first, and returns how many it gave. It reports false where the word moved before
+// it was done: the rest is to be tried again with the word as it is then. Gifts to a
+// key come one at a time.
+func (l *Limit) creditRolling(c *Cell, w uint64, now clock.Time, n int64) (given int64, ok bool) {
+	b, ok := l.complete(l.roll.read(w, c.Origin, now), c)
 	if !ok {
-		return
+		return 0, false
 	}
-	for g, to := l.inSpan(c, b, now); g < to && n > 0; g++ {
-		n -= l.void(c, b, g, n)
-	}
+	return l.voidFrom(c, b, now, n)
 }
 
-// giveRolling gives n tokens back that a take at the time at counted. Tokens of one
-// time are alike; where others came first at a later time, because their caller was
-// a little late, theirs are taken, which gives less. Gifts to a key come one at a
-// time.
-func (l *Limit) giveRolling(c *Cell, at, now clock.Time, n int64) {
+// giveRolling gives up to n tokens back that a take at the time at counted, likewise.
+// Tokens of one time are alike; where others came first at a later time, because
+// their caller was a little late, theirs are taken, which gives less.
+func (l *Limit) giveRolling(c *Cell, w uint64, at, now clock.Time, n int64) (given int64, ok bool) {
 	r := &l.roll
-	_, b, ok := l.ring(c, now)
-	if !ok || now-at >= clock.Time(r.span) {
-		return // time gave them back
+	if now-at >= clock.Time(r.span) {
+		return 0, true // time gave them back
+	}
+	b, ok := l.complete(r.read(w, c.Origin, now), c)
+	if !ok {
+		return 0, false
 	}
 	// Those not before at: they are in every span that ends before at + span.
-	for g, to := l.inSpan(c, b, at+clock.Time(r.span)-1); g < to && n > 0; g++ {
-		n -= l.void(c, b, g, n)
+	return l.voidFrom(c, b, at+clock.Time(r.span)-1, n)
+}
+
+// voidFrom gives up to n tokens back, from the first that is within the span that
+// ends at now.
+func (l *Limit) voidFrom(c *Cell, b base, now clock.Time, n int64) (given int64, ok bool) {
+	for g, to := l.inSpan(c, b, now); g < to && given < n; g++ {
+		m, ok := l.void(c, b, g, n-given)
+		given += m
+		if !ok {
+			return given, false
+		}
 	}
+	return given, true
 }
 
 // void marks up to n tokens of a group as given back, and returns how many. The
 // entry is marked before the base tells of it: in between they count.
-func (l *Limit) void(c *Cell, b base, group uint64, n int64) int64 {
+//
+// It reports false if the word moved: then the entry may be of another lap of the
+// ring, whose tokens are not the ones to give back. An entry that was loaded while
+// the word was still the same is of this lap, and is another number in the next.
+func (l *Limit) void(c *Cell, b base, group uint64, n int64) (int64, bool) {
 	r := &l.roll
 	cell := c.Ring.word(1 + group&r.mask)
 	for {
 		e := entry(cell.Load())
+		if !c.holds() {
+			return 0, false
+		}
 		m := min(n, l.in(e, group, b))
 		if m <= 0 {
-			return 0
+			return 0, true
 		}
-		if !base(c.Ring.word(0).Load()).owned(c) {
-			return 0
-		}
-		if cell.CompareAndSwap(uint64(e), uint64(r.entry(e.quanta(r), e.voids(r)+m))) {
+		if cell.CompareAndSwap(uint64(e), uint64(e.marked(m))) {
 			l.tell(c, group)
-			return m
+			return m, true
 		}
 	}
 }
@@ -193,7 +206,7 @@ func (l *Limit) tell(c *Cell, group uint64) {
 // and returns the word for it. The ring must be nobody's but the caller's.
 func (l *Limit) fillRolling(c *Cell, at clock.Time, n int64) uint64 {
 	r := &l.roll
-	n = min(n, l.most)
+	n = min(n, int64((r.mask+1)<<r.group))
 	for g := uint64(0); g<<r.group < uint64(n); g++ {
 		c.Ring.word(1 + g&r.mask).Store(uint64(r.entry(r.quanta(at), 0)))
 	}
@@ -207,16 +220,16 @@ func (l *Limit) fillRolling(c *Cell, at clock.Time, n int64) uint64 {
 // copyRolling makes the ring of to one that holds what prev's holds at the time
 // at, and returns the word for it. Which tokens were given back is not kept: those
 // that count are dated as they were, the youngest last.
-func (l *Limit) copyRolling(prev *Limit, from, to *Cell, at clock.Time) uint64 {
-	t, b, ok := prev.ring(from, at)
-	if !ok {
-		return l.fillRolling(to, at, l.most)
-	}
+func (l *Limit) copyRolling(prev *Limit, w uint64, from, to *Cell, at clock.Time) uint64 {
+	t, b := prev.roll.read(w, from.Origin, at), prev.ring(w, from, at)
 	r := &l.roll
+	if prev.overflowed(from, b, at) {
+		return l.fillRolling(to, at, max(l.most, prev.most))
+	}
 	n, last := int64(0), int64(0)
 	for g, end := prev.inSpan(from, b, at-clock.Time(max(0, r.span-prev.roll.span))); g < end; g++ {
 		e := from.Ring.at(&prev.roll, g)
-		last = r.quanta(e.time(&prev.roll))
+		last = r.quanta(e.time(&prev.roll, at))
 		for range prev.in(e, g, b) {
 			to.Ring.word(1 + uint64(n)>>r.group&r.mask).Store(uint64(r.entry(last, 0)))
 			n++
@@ -224,4 +237,11 @@ func (l *Limit) copyRolling(prev *Limit, from, to *Cell, at clock.Time) uint64 {
 	}
 	to.Ring.word(0).Store(uint64(newBase(to.Owner&(1<<16-1), uint64(n), 0)))
 	return r.word(taken{at: max(last, r.quanta(clock.Time(t.at<<prev.roll.group))), n: uint64(n)}, from.Origin, l.parity)
+}
+
+// overflowed reports whether the ring is full of tokens that count: then there may
+// have been more, before its limit was lowered.
+func (l *Limit) overflowed(c *Cell, b base, now clock.Time) bool {
+	from, to := l.inSpan(c, b, now)
+	return to-from > l.roll.mask
 }

@@ -33,6 +33,7 @@ type rolling struct {
 	span  int64  // ns, with the skew
 	group uint8  // g: 2^g tokens share an entry
 	mask  uint64 // entries in the ring − 1
+	zero  uint64 // Limit.zero
 }
 
 const (
@@ -43,9 +44,8 @@ const (
 	// be under way: at most 1,024 entries, twice that in the ring.
 	countBits = 12
 
-	// maxSpan: the time in a word is told apart within ± 2^50 ns, and a key that
-	// nobody asked for is looked at again within two eras, 2^47.
-	maxSpan = 1 << 49
+	// maxSpan is 6 days: the time in a word is told apart within ± 2^50 ns, 13 days.
+	maxSpan = 6 * 24 * 3600 * 1_000_000_000
 )
 
 // ErrRolling is the error for a span that does not fit.
@@ -96,7 +96,7 @@ func (r *rolling) countMask() uint64 { return 1<<((countBits+r.group)&63) - 1 }
 func (r *rolling) quanta(t clock.Time) int64 { return -(int64(-t) >> (r.group & 63)) }
 
 func (r *rolling) read(w uint64, o Origin, now clock.Time) taken {
-	w -= uint64(o)
+	w -= uint64(o) + r.zero
 	q := int64(now) >> (r.group & 63)
 	s := (1 + countBits + r.group) & 63
 	return taken{
@@ -106,7 +106,7 @@ func (r *rolling) read(w uint64, o Origin, now clock.Time) taken {
 }
 
 func (r *rolling) word(t taken, o Origin, parity uint64) uint64 {
-	return (uint64(t.at)<<((1+countBits+r.group)&63) | t.n&r.countMask()<<1 | parity) + uint64(o)
+	return (uint64(t.at)<<((1+countBits+r.group)&63) | t.n&r.countMask()<<1 | parity) + uint64(o) + r.zero
 }
 
 // fullRolling is the word of a limit that counts nothing at now, over a ring in
@@ -120,7 +120,7 @@ func (l *Limit) fullRolling(o Origin, now clock.Time, n uint64) uint64 {
 func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64) (uint64, Outcome) {
 	r := &l.roll
 	t := r.read(w, c.Origin, now)
-	b, ok := l.complete(w, t, c)
+	b, ok := l.complete(t, c)
 	if !ok {
 		return 0, Stale
 	}
@@ -133,7 +133,7 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 		fits = l.live(c, b, now)+n <= capacity && l.hasRoom(c, b, now, n)
 	}
 	if !fits {
-		if !c.holds(w) {
+		if !c.holds() {
 			return 0, Stale // what was read of the ring need not belong to w
 		}
 		return 0, Short
@@ -143,7 +143,7 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 
 // over reports whether an entry's tokens are out of the span that ends at now.
 func (r *rolling) over(e entry, now clock.Time) bool {
-	return e.time(r)+clock.Time(r.span) <= now
+	return e.time(r, now)+clock.Time(r.span) <= now
 }
 
 // busyRolling returns how long until nothing is counted any more.

@@ -19,8 +19,9 @@ import (
 // The end is a time of the gate's clock, rounded up to a quantum, so a take that
 // comes before it needs no wall clock, no division and no second word: it
 // compares, adds, and swaps. What does not fit into the count saturates there,
-// above the capacity. late counts what an aligned window with a skew admitted
-// after its boundary, which counts in the next window too.
+// above the capacity. Of an aligned window with a skew, late counts what it admitted
+// after its boundary, which counts in the next window too. Of a window from the
+// first event, late says how much later than its end the next one may open (unsent).
 //
 // Equal, stale or backward now: the window in force has not ended for it, so it
 // is counted there. Nothing is minted.
@@ -28,15 +29,27 @@ type window struct {
 	span  int64 // length, ns
 	skew  int64 // ns
 	wall  clock.Wall
-	count uint8 // bits of count
-	late  uint8 // bits of late; 0 without a skew
-	quant uint8 // a quantum is 2^quant ns
+	zero  uint64 // Limit.zero
+	count uint8  // bits of count
+	late  uint8  // bits of late; 0 without a skew
+	quant uint8  // a quantum is 2^quant ns
+
+	// guard is how long before its end a window admits nothing, ns: where it cannot
+	// count what is sent there in the next one too.
+	guard int64
+
+	// hold is the unit of late in a window from the first event, ns; else 0.
+	hold int64
 }
 
 const (
 	// maxIdle: a word is looked at within two eras of its key's last time, so a
 	// window may have ended that long ago, ns.
 	maxIdle = 2 << eraBits
+
+	// holdBits tell the hold of a window from the first event up to twice its length,
+	// to 1/32 of it.
+	holdBits = 6
 
 	// slew is the change of the wall clock's offset that is put down to its being
 	// slewed, as time services do it, rather than stepped: 1 ms.
@@ -51,6 +64,7 @@ var (
 	ErrCount  = errors.New("a window must count 1 to 2^30 tokens")
 	ErrSpan   = errors.New("a window must be longer than 0 and at most 365 days")
 	ErrSkew   = errors.New("twice the skew must be less than the window")
+	ErrWall   = errors.New("an aligned window needs a wall clock")
 	ErrCoarse = errors.New("too many tokens in too short a window: its end would be off by over 1 %")
 )
 
@@ -77,26 +91,62 @@ func newWindow(kind Kind, tokens int64, w window) (Limit, error) {
 	if w.span <= 0 || w.span > maxRefill {
 		faults = append(faults, ErrSpan)
 	}
-	if w.skew < 0 || w.skew >= (w.span+1)/2 {
+	if w.skew < 0 || w.span > 0 && w.skew >= (w.span+1)/2 {
 		faults = append(faults, ErrSkew)
+	}
+	if kind == Aligned && w.wall == nil {
+		faults = append(faults, ErrWall)
 	}
 	if faults != nil {
 		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, errors.Join(faults...))
 	}
-	w.count = uint8(bits.Len64(uint64(tokens)))
-	if kind == Aligned && w.skew > 0 {
-		w.late = w.count
-	}
-	need := bits.Len64(uint64(w.span + w.skew + maxIdle)) // before or after now
-	if have := 62 - int(w.count+w.late); have < 1 {
-		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, ErrCoarse)
-	} else if need > have {
-		w.quant = uint8(need - have)
-	}
-	if w.span>>w.quant < 100 && w.quant > 0 {
+	if !w.lay(kind, bits.Len64(uint64(tokens))) {
 		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, ErrCoarse)
 	}
 	return Limit{kind: kind, tokens: tokens, most: tokens, unit: 1, window: w}, nil
+}
+
+// lay divides the word between a count of so many bits and the end. It reports false
+// if the end would be too coarse.
+func (v *window) lay(kind Kind, count int) bool {
+	v.count, v.late, v.quant, v.guard, v.hold = uint8(count), 0, 0, 0, 0
+	switch {
+	case kind == FromFirst:
+		v.late = holdBits
+		v.hold = (v.span + 1<<(holdBits-1) - 1) >> (holdBits - 1)
+	case v.skew > 0:
+		v.late = v.count
+	}
+	need := bits.Len64(uint64(2*v.span + v.skew + maxIdle)) // before or after now
+	have := 62 - count - int(v.late)
+	if have < 1 {
+		return false
+	}
+	v.quant = uint8(max(0, need-have))
+	if v.late == 0 || kind == FromFirst {
+		v.guard = 1<<v.quant - 1 // between the end and the end rounded up
+	}
+	if kind == FromFirst {
+		v.guard += 2 * v.skew
+	}
+	return v.quant == 0 || v.span>>v.quant >= 100
+}
+
+// widened returns l with room for what earlier generations may have counted, so that
+// a capacity which is lowered and raised again finds what was used.
+func (l Limit) widened(prev *Limit) Limit {
+	l.high = max(l.most, prev.high, prev.most)
+	switch l.kind {
+	case Aligned, FromFirst:
+		count := bits.Len64(uint64(min(l.high, MaxCount)))
+		if v := l.window; count > int(v.count) && v.lay(l.kind, count) {
+			l.window = v
+		}
+	case Rolling:
+		high := min(l.high, exactTokens<<l.roll.group)
+		l.roll.mask = max(l.roll.mask, uint64(entriesFor(high, l.roll.group))-1)
+	}
+	return l
 }
 
 // counted is a word of a window, taken apart, as of a time.
@@ -120,7 +170,7 @@ func (v *window) time(q int64) clock.Time { return clock.Time(q << (v.quant & 63
 
 // read takes a word apart. Only the distance of the end from now is in it.
 func (v *window) read(w uint64, o Origin, now clock.Time) counted {
-	w -= uint64(o)
+	w -= uint64(o) + v.zero
 	q := v.quanta(now)
 	s := v.shift()
 	return counted{
@@ -134,7 +184,7 @@ func (v *window) read(w uint64, o Origin, now clock.Time) counted {
 func (v *window) word(c counted, o Origin, parity uint64) uint64 {
 	used := uint64(min(c.used, 1<<(v.count&63)-1))
 	late := uint64(min(c.late, 1<<(v.late&63)-1))
-	return (uint64(c.end)<<(v.shift()&63) | late<<((1+v.count)&63) | used<<1 | parity) + uint64(o)
+	return (uint64(c.end)<<(v.shift()&63) | late<<((1+v.count)&63) | used<<1 | parity) + uint64(o) + v.zero
 }
 
 // zone is the time from which what an aligned window admits counts in the next
@@ -143,11 +193,16 @@ func (v *window) zone(end int64) clock.Time {
 	return v.time(end) - clock.Time(v.skew) - (1<<v.quant - 1)
 }
 
+// until is when the next window may open.
+func (v *window) until(c counted) clock.Time {
+	return v.time(c.end) + clock.Time(c.late*v.hold)
+}
+
 // countedAt returns the window that now falls into: the one in force, or the one
 // that an event now would open.
 func (l *Limit) countedAt(w uint64, o Origin, now clock.Time) counted {
 	c := l.window.read(w, o, now)
-	if now < l.window.time(c.end) {
+	if now < l.window.until(c) {
 		return c
 	}
 	return l.opened(c, now)
@@ -182,17 +237,20 @@ func (v *window) begin(now clock.Time) clock.Time {
 	return now - clock.Time(into)
 }
 
-// shut reports whether now lies where a window from the first event with a skew
-// admits nothing.
-func (l *Limit) shut(c counted, now clock.Time) bool {
-	v := &l.window
-	return l.kind == FromFirst && v.skew > 0 && c.used > 0 && now >= v.time(c.end)-clock.Time(2*v.skew)
+// shut reports whether now lies where the window admits nothing.
+func (v *window) shut(c counted, now clock.Time) bool {
+	return (v.guard > 0 || v.hold > 0) && now >= v.time(c.end)-clock.Time(v.guard)
+}
+
+// counts reports whether what is taken at now counts in the next window too.
+func (v *window) counts(c counted, now clock.Time) bool {
+	return v.late > 0 && v.hold == 0 && now >= v.zone(c.end)
 }
 
 // count adds n tokens taken at now.
 func (l *Limit) count(c counted, now clock.Time, n int64) counted {
 	c.used += n
-	if l.window.late > 0 && now >= l.window.zone(c.end) {
+	if l.window.counts(c, now) {
 		c.late += n
 	}
 	return c
@@ -202,14 +260,14 @@ func (l *Limit) count(c counted, now clock.Time, n int64) counted {
 func (l *Limit) tryWindow(w uint64, o Origin, now clock.Time, n, capacity int64) (uint64, bool) {
 	v := &l.window
 	c := v.read(w, o, now)
-	if now >= v.time(c.end) {
+	if now >= v.until(c) {
 		c = l.opened(c, now)
 	}
-	if c.used+n > capacity || v.skew > 0 && l.shut(c, now) {
+	if c.used+n > capacity || v.shut(c, now) {
 		return 0, false
 	}
 	c.used += n
-	if v.late > 0 && now >= v.zone(c.end) {
+	if v.counts(c, now) {
 		c.late += n
 	}
 	return v.word(c, o, l.parity), true

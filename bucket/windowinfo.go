@@ -10,7 +10,7 @@ func (l *Limit) fullWindow(o Origin, now clock.Time) uint64 {
 // leftWindow returns the tokens left at now.
 func (l *Limit) leftWindow(w uint64, o Origin, now clock.Time, capacity int64) int64 {
 	c := l.countedAt(w, o, now)
-	if l.shut(c, now) {
+	if l.window.shut(c, now) {
 		return 0
 	}
 	return max(0, capacity-c.used)
@@ -21,8 +21,10 @@ func (l *Limit) waitWindow(w uint64, o Origin, now clock.Time, n, capacity int64
 	v := &l.window
 	c := l.countedAt(w, o, now)
 	switch {
-	case c.used+n <= capacity && !l.shut(c, now):
+	case c.used+n <= capacity && !l.window.shut(c, now):
 		return 0
+	case l.kind == FromFirst:
+		return int64(v.until(c) - now)
 	case c.late+n <= capacity:
 		return int64(v.time(c.end) - now)
 	}
@@ -35,11 +37,12 @@ func (l *Limit) waitWindow(w uint64, o Origin, now clock.Time, n, capacity int64
 // no window is open.
 func (l *Limit) busyWindow(w uint64, o Origin, now clock.Time, open bool) int64 {
 	v := &l.window
-	c := v.read(w, o, now)
-	end := v.time(c.end)
-	if c.late > 0 {
-		end += clock.Time(v.span)
-	} else if c.used == 0 && !open {
+	c := l.countedAt(w, o, now)
+	end := v.until(c)
+	switch {
+	case l.kind == Aligned && c.late > 0:
+		end = v.time(c.end) + clock.Time(v.span)
+	case c.used == 0 && !(open && now < v.until(v.read(w, o, now))):
 		return 0
 	}
 	return int64(max(0, end-now))
@@ -48,26 +51,40 @@ func (l *Limit) busyWindow(w uint64, o Origin, now clock.Time, open bool) int64 
 // chargeWindow counts n tokens whatever is left. The count saturates above the
 // capacity.
 func (l *Limit) chargeWindow(w uint64, o Origin, now clock.Time, n int64) uint64 {
+	if n == 0 {
+		return w // opens no window
+	}
 	return l.window.word(l.count(l.countedAt(w, o, now), now, min(n, MaxCount)), o, l.parity)
 }
 
 // creditWindow takes n tokens off the count of the window in force.
 func (l *Limit) creditWindow(w uint64, o Origin, now clock.Time, n int64) uint64 {
 	c := l.countedAt(w, o, now)
+	if c.used == 0 {
+		return w // opens no window
+	}
 	c.used = max(0, c.used-n)
 	c.late = min(c.late, c.used)
 	return l.window.word(c, o, l.parity)
 }
 
 // givenWindow takes n tokens off that were counted at the time at, in whichever
-// windows counted them that still matter. It reports false where none does.
+// windows counted them that still matter: they were not sent. It reports false where
+// none does.
 func (l *Limit) givenWindow(w uint64, o Origin, at, now clock.Time, n int64) (uint64, bool) {
 	v := &l.window
 	c := v.read(w, o, now)
 	end := v.time(c.end)
+	begin := end - clock.Time(v.span+v.skew)
+	if l.kind == FromFirst {
+		if now >= v.until(c) || at < begin-(1<<v.quant-1) {
+			return w, false
+		}
+		return l.unsent(c, o, at <= begin, now, n), true
+	}
 	inZone := v.late > 0 && at >= end-clock.Time(v.skew) && at < end
 	switch {
-	case now < end && at >= end-clock.Time(v.span+v.skew):
+	case now < end && at >= begin:
 		// Counted in the window in force, as its own or as what came late before it.
 		c.used = max(0, c.used-n)
 	case now >= end && inZone:
@@ -81,13 +98,31 @@ func (l *Limit) givenWindow(w uint64, o Origin, at, now clock.Time, n int64) (ui
 	return v.word(c, o, l.parity), true
 }
 
+// unsent takes n tokens off a window from the first event. If they are all that it
+// counted, the venue's window did not open, and neither did ours. If they opened it
+// and others came after them, the venue's began with one of those: later than ours,
+// by no more than has passed. Beyond what the skew allows for, the next window here
+// opens that much later, rounded up to 1/32 of a window.
+func (l *Limit) unsent(c counted, o Origin, first bool, now clock.Time, n int64) uint64 {
+	v := &l.window
+	c.used = max(0, c.used-n)
+	if c.used == 0 {
+		return l.fullWindow(o, now)
+	}
+	begin := v.time(c.end) - clock.Time(v.span+v.skew)
+	if passed := int64(now - begin); first && passed > v.guard/2 {
+		c.late = max(c.late, (passed+v.hold-1)/v.hold)
+	}
+	return v.word(c, o, l.parity)
+}
+
 // rebaseWindow returns the word for a key that was last touched at seen and is
 // touched again at now, in another era: a window that ended long before is
 // written down as one that ended just now and counted nothing.
 func (l *Limit) rebaseWindow(w uint64, o Origin, seen, now clock.Time) uint64 {
 	v := &l.window
 	c := v.read(w, o, seen)
-	if v.time(c.end)+clock.Time(v.span+v.skew) > now {
+	if max(v.until(c), v.time(c.end)+clock.Time(v.span+v.skew)) > now {
 		return w // it may still matter; it is within range
 	}
 	return l.fullWindow(o, now)

@@ -49,7 +49,7 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
 		word, o := t.word(w.i, k), bucket.OriginOf(w.m.inc())
 		for {
 			raw, plan := loadWord(word, h.p)
-			l, cur := plan.Read(k, raw, o, at)
+			l, cur := t.read(w, plan, k, raw, at)
 			next := l.Charge(cur, o, at, n)
 			if !word.CompareAndSwap(raw, next) {
 				continue
@@ -85,8 +85,8 @@ func (h *Pin) Due(now clock.Time, n int64) int64 {
 	due := int64(0)
 	for _, k := range h.p.plan.Load().Active {
 		raw, plan := loadWord(h.t.word(h.w.i, k), h.p)
-		l, cur := plan.Read(k, raw, bucket.OriginOf(h.w.m.inc()), at)
-		c := h.t.state(h.w, k, l)
+		l, cur := h.t.read(h.w, plan, k, raw, at)
+		c := h.t.state(h.w, k, l, raw)
 		m := n
 		if l.Kind() != bucket.TokenBucket {
 			m = min(n, l.Most(false))

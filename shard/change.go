@@ -29,6 +29,10 @@ func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
 			}
 		})
 	}
+	if t.clock != nil {
+		now = t.clock.Now() // as late as can be: what is taken until then is of the old rate
+	}
+	next.Begin(now)
 	p.plan.Store(next)
 	t.walk(p, func(w place) {
 		for _, k := range next.Active {
@@ -51,19 +55,19 @@ func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
 // ring, only the walk does it, and the limit of before is in force until then. A
 // taker can make it do so again, but no more often than that limit admits.
 func (t *Table) converted(w place, next *bucket.Plan, k int, raw uint64) uint64 {
-	seen, l := clock.Time(w.s.seen.Load()), &next.Limits[k]
+	newest, l := w.s.newest(t.clock), &next.Limits[k]
 	if prev := next.Before(k, raw); prev != nil {
-		c := t.state(w, k, prev)
-		return l.TakeOver(prev, raw, &c, l.Ring(w.i), next.ChangedFor(seen))
+		c := t.state(w, k, prev, raw)
+		return l.TakeOver(prev, raw, &c, l.Ring(w.i), next.ChangedFor(newest))
 	}
-	_, cur := next.Read(k, raw, bucket.OriginOf(w.m.inc()), seen)
+	_, cur := next.Read(k, raw, bucket.OriginOf(w.m.inc()), newest)
 	return cur
 }
 
 // openRing makes the ring of a limit, if it has one, that of w's key.
 func (t *Table) openRing(w place, l *bucket.Limit) {
 	if l.Rings() != nil {
-		c := t.state(w, 0, l)
+		c := t.state(w, 0, l, 0)
 		c.Open()
 	}
 }

@@ -195,9 +195,9 @@ func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok boo
 			if plan.Limits[k].Capacity() == 0 {
 				continue // not in force any more
 			}
-			l, cur := plan.Read(k, raw, o, seen)
+			l, cur := t.read(w, plan, k, raw, seen)
 			if idle && cur == raw { // a word that was converted is as of the change
-				c := t.state(w, k, l)
+				c := t.state(w, k, l, raw)
 				cur = l.Renew(cur, &c, seen, at)
 			}
 			wait = max(wait, l.Owes(cur, o, at))

@@ -92,17 +92,28 @@ func (t *Table) giveBack(w place, p *Policy, k int, plan *bucket.Plan, b gift, c
 			}
 			next = l.Lower(raw, o, now, units)
 		} else {
-			c := t.state(w, k, l)
-			var ok bool
-			if next, ok = l.Return(raw, &c, b.charged.At, now, b.n); !ok {
+			c := t.state(w, k, l, raw)
+			g := l.Return(raw, &c, b.charged.At, now, b.n)
+			if !g.Swap {
+				t.correct(w, k, -g.Tokens)
+				if b.n -= g.Tokens; g.Again && b.n > 0 {
+					continue
+				}
 				return 0
 			}
+			next = g.Word
 		}
 		if word.CompareAndSwap(raw, next) {
+			t.correct(w, k, -b.n)
 			return ns
 		}
 	}
 }
+
+// correct notes that the tokens used of limit k changed by other than admissions and
+// charges. Where less was given back than was taken, as time had refilled some, it is
+// noted in full: a venue's count that is used later then corrects to no less.
+func (t *Table) correct(w place, k int, by int64) { t.cold(w.i).corrected[k].Add(by) }
 
 // Credit gives n tokens back that nobody of ours took back: whoever counts in
 // truth says so. It goes down to nothing used.
@@ -115,27 +126,38 @@ func (h *Pin) Credit(now clock.Time, n int64) {
 	}
 	most := int64(0)
 	for _, k := range h.p.plan.Load().Active {
-		most = max(most, h.credit(k, at, n))
+		_, ns := h.credit(k, at, n)
+		most = max(most, ns)
 	}
 	g.end(given, most)
 }
 
-// credit gives n tokens back to limit k, and returns what that was in nanoseconds
-// of refill. The key is busy.
-func (h *Pin) credit(k int, at clock.Time, n int64) int64 {
-	word, o := h.t.word(h.w.i, k), bucket.OriginOf(h.w.m.inc())
-	for {
+// credit gives n tokens back to limit k, and returns how many it gave, and what
+// that was in nanoseconds of refill. The key is busy.
+func (h *Pin) credit(k int, at clock.Time, n int64) (tokens, ns int64) {
+	word := h.t.word(h.w.i, k)
+	for n > 0 {
 		raw, plan := loadWord(word, h.p)
-		l, cur := plan.Read(k, raw, o, at)
-		c := h.t.state(h.w, k, l)
+		l, cur := h.t.read(h.w, plan, k, raw, at)
+		c := h.t.state(h.w, k, l, raw)
 		if !h.w.s.load().same(h.w.m) {
-			return 0
+			break
 		}
-		next, ns, ok := l.Relieve(cur, &c, at, n)
-		if !ok || word.CompareAndSwap(raw, next) {
-			return ns
+		g := l.Relieve(cur, &c, at, n)
+		switch {
+		case g.Swap && word.CompareAndSwap(raw, g.Word):
+			h.t.correct(h.w, k, -g.Tokens)
+			return g.Tokens, g.NS
+		case g.Swap:
+			continue
+		}
+		h.t.correct(h.w, k, -g.Tokens)
+		tokens, n = tokens+g.Tokens, n-g.Tokens
+		if !g.Again {
+			break
 		}
 	}
+	return tokens, 0
 }
 
 // CreditLimit is Credit for one limit. It reports false where there is none of
@@ -148,7 +170,8 @@ func (h *Pin) CreditLimit(now clock.Time, limit string, n int64) bool {
 	at := h.at(now)
 	g := &h.t.cold(h.w.i).gifts
 	if given, ok := g.begin(giftTries); ok {
-		g.end(given, h.credit(k, at, n))
+		_, ns := h.credit(k, at, n)
+		g.end(given, ns)
 	}
 	return true
 }

@@ -34,7 +34,7 @@ func (g *Group) Refund(at clock.Time, marks *Marks) {
 }
 
 // SyncUsed is [Pin.SyncUsed] for the key with the caller's number.
-func (g *Group) SyncUsed(now clock.Time, at clock.Time, marks *Marks, number int, limit string, used int64) bool {
+func (g *Group) SyncUsed(now, at clock.Time, marks *Marks, number int, limit string, used int64) bool {
 	marked := 0
 	for i := range number {
 		marked += len(g.pins[g.slot(i)].p.plan.Load().Active)

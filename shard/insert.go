@@ -130,7 +130,7 @@ func (t *Table) open(w place, p *Policy, now clock.Time, a *Ask, r *Result) (use
 	if a.takes() && admit(plan, a) != Allowed {
 		return 0, false
 	}
-	try := attempt{plan: plan, at: now, urgent: a.Urgent}
+	try := attempt{plan: plan, at: now, urgent: a.Urgent, takes: a.takes()}
 	for _, k := range plan.Active {
 		l, n := &plan.Limits[k], a.of(plan, k)
 		if n > l.Most(a.Urgent) {

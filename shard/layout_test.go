@@ -22,7 +22,7 @@ func TestLayoutOfSlot(t *testing.T) {
 
 func TestLayoutOfCold(t *testing.T) {
 	var c cold
-	require.Equal(t, uintptr(192), unsafe.Sizeof(c))
+	require.Equal(t, uintptr(256), unsafe.Sizeof(c))
 	require.Equal(t, uintptr(48), unsafe.Offsetof(c.gifts), "after words 2 to 7")
 	require.Equal(t, uintptr(488), unsafe.Sizeof(ext{}))
 	require.Equal(t, 2*maxName, inlineKey+int(unsafe.Sizeof(ext{})), "the longest key fits")

@@ -162,18 +162,19 @@ func (h *Pin) ChargeLimit(now clock.Time, limit string, n int64) bool {
 	return k >= 0
 }
 
-// charge takes n tokens from limit k. It reports false when the key is gone.
-func (h *Pin) charge(k int, at clock.Time, n int64) bool {
-	word, o := h.t.word(h.w.i, k), bucket.OriginOf(h.w.m.inc())
+// charge takes n tokens from limit k, and returns by how many more are used then. It
+// reports false when the key is gone.
+func (h *Pin) charge(k int, at clock.Time, n int64) (added int64, ok bool) {
+	word := h.t.word(h.w.i, k)
 	for {
 		raw, plan := loadWord(word, h.p)
 		if !h.w.s.load().same(h.w.m) {
-			return false
+			return 0, false
 		}
-		l, cur := plan.Read(k, raw, o, at)
-		c := h.t.state(h.w, k, l)
+		l, cur := h.t.read(h.w, plan, k, raw, at)
+		c := h.t.state(h.w, k, l, raw)
 		if next, got := l.Force(cur, &c, at, n); got == bucket.Fits && word.CompareAndSwap(raw, next) {
-			return true
+			return l.Added(cur, next, c.Origin, at, n), true
 		}
 	}
 }

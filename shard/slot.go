@@ -10,7 +10,7 @@ import (
 
 const (
 	slotSize   = 64
-	coldSize   = 192
+	coldSize   = 256
 	inlineKey  = 24                    // key bytes in the slot
 	extSize    = 2*maxName - inlineKey // key bytes outside it, at most
 	maxName    = 256                   // of an apikey, and of an endpoint
@@ -46,9 +46,12 @@ type cold struct {
 	bars     atomic.Uint64 // why the key is barred (bars.go)
 	ban      atomic.Int64  // until when it is banned
 
-	// corrected is, by limit, what a venue's count changed in sum, in tokens (sync.go).
+	// By limit: what corrected the tokens used in sum, beside admissions and charges;
+	// and the newest admission that a venue's count was used of, by its time and mark
+	// (sync.go).
 	corrected [bucket.MaxLimits]atomic.Int64
-	_         [4]uint64
+	syncedAt  [bucket.MaxLimits]atomic.Int64
+	synced    [bucket.MaxLimits]atomic.Uint32
 }
 
 // ext is the rest of a long key.
@@ -88,10 +91,11 @@ func (t *Table) ext(i uint32) *ext {
 	return (*ext)(unsafe.Add(t.tail, uintptr(i)*extSize))
 }
 
-// state returns where limit l keeps its state, as word k, for the key at w.
-func (t *Table) state(w place, k int, l *bucket.Limit) bucket.Cell {
+// state returns where limit l keeps its state, as word k, for the key at w, and
+// the word as it was loaded.
+func (t *Table) state(w place, k int, l *bucket.Limit, raw uint64) bucket.Cell {
 	return bucket.Cell{
-		Word: t.word(w.i, k), Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
+		Word: t.word(w.i, k), Raw: raw, Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
 	}
 }
 

@@ -1,29 +1,30 @@
 package shard
 
 import (
+	"math"
+
 	"github.com/tickgate/tickgate/bucket"
 	"github.com/tickgate/tickgate/clock"
 )
 
 // Synced is the admission that a venue's count answers.
 type Synced struct {
-	At     clock.Time // when it was decided
-	Slot   uint64     // Result.Slot: another key's is refused
-	Gen    uint32     // of the plan
-	Marks  *Marks
-	Window int64 // Result.Window, if Index is Result.Limit
-	Index  int   // the limit that Window is of
+	At    clock.Time // when it was decided
+	Slot  uint64     // Result.Slot: another key's is refused
+	Gen   uint32     // of the plan
+	Marks *Marks
 }
 
 // SyncUsed corrects the limit named by a venue's count: used tokens, up to and
 // including the admission s. What was admitted since is not in it, and stays
-// counted. It reports whether the count could be used: not for another key's
-// admission, one from a window that is over, or one that crossed another
-// correction.
+// counted. It reports whether the count was used: not for another key's admission,
+// one from a window that is over, one older than an admission whose count was used,
+// or one that crossed another correction.
 //
-// A take remembers what was used after it, less all corrections before it. So the
-// same difference now tells what was admitted since, and the correction is
-// used − mark − (corrections so far), whatever came in between.
+// A take remembers what was used after it, less all that had been corrected before:
+// by venues' counts, refunds, credits and rollbacks. The same difference now, less
+// that, is what was admitted or charged since, whatever came in between. (Of a token
+// bucket, less what time refilled, as it has at the venue.)
 func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool {
 	if s.Slot != h.w.id() || used < 0 {
 		return false
@@ -34,30 +35,47 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 	// One more than was given: a take that read the sum before notices.
 	defer c.gifts.end(given, 1)
 	plan := h.p.plan.Load()
-	for _, k := range plan.Active {
-		if plan.Names[k] != limit {
-			continue
-		}
-		l := &plan.Limits[k]
-		raw := h.t.word(h.w.i, k).Load()
-		cell := h.t.state(h.w, k, l)
-		if !plan.Had(k, s.Gen) || bucket.Parity(raw) != plan.Parity() || !l.Covers(raw, &cell, s.At, at) {
+	k := plan.Index(limit)
+	if k < 0 || !plan.Had(k, s.Gen) {
+		return false
+	}
+	l := &plan.Limits[k]
+	raw := h.t.word(h.w.i, k).Load()
+	cell := h.t.state(h.w, k, l, raw)
+	if bucket.Parity(raw) != plan.Parity() || !l.Covers(raw, &cell, s.At, at) || !c.newer(k, &s) {
+		return false
+	}
+	before := l.SpentWhole(raw, &cell, at)
+	since := int64(int32(uint32(before-c.corrected[k].Load()) - s.Marks[k].Used))
+	by := most(used, since) - before
+	switch {
+	case by > 0:
+		added, ok := h.charge(k, at, by)
+		if !ok {
 			return false
 		}
-		used = min(used, 2*l.Capacity())
-		by := int64(int32(uint32(used-c.corrected[k].Load()) - s.Marks[k].Used))
-		switch {
-		case by > 0:
-			if !h.charge(k, at, by) {
-				return false
-			}
-		case by < 0:
-			by = -h.relieve(k, s.At, at, -by)
-		}
-		c.corrected[k].Add(by)
-		return true
+		h.t.correct(h.w, k, added)
+	case by < 0:
+		// What the venue did not count may be what time has given back meanwhile.
+		h.relieve(k, s.At, at, -by-l.Expired(raw, &cell, s.At, at))
 	}
-	return false
+	return true
+}
+
+// most is a + b for a ≥ 0, or as much as a limit can be told to have used.
+func most(a, b int64) int64 { return max(0, min(a, math.MaxInt64/2)+b) }
+
+// newer notes that the count as of an admission was used for limit k, unless that of
+// a later one was: later by its time, or at one time by what was used after it. The
+// key is busy.
+func (c *cold) newer(k int, s *Synced) bool {
+	at, mark := clock.Time(c.syncedAt[k].Load()), c.synced[k].Load()
+	if s.At < at || s.At == at && int32(s.Marks[k].Used-mark) < 0 {
+		return false
+	}
+	c.syncedAt[k].Store(int64(s.At))
+	c.synced[k].Store(s.Marks[k].Used)
+	return true
 }
 
 // Mark returns the mark of a take of n tokens from the only limit l that left word.
@@ -67,23 +85,15 @@ func (h *Pin) Mark(l *bucket.Limit, word uint64, at clock.Time, n int64) Mark {
 }
 
 // relieve gives n tokens back that a venue did not count, of what was used at the
-// time since, and returns how many. The key is busy.
-func (h *Pin) relieve(k int, since, at clock.Time, n int64) int64 {
+// time since. The key is busy.
+func (h *Pin) relieve(k int, since, at clock.Time, n int64) {
 	plan := h.p.plan.Load()
-	l := &plan.Limits[k]
-	if l.Kind() != bucket.TokenBucket {
-		before := h.spent(k, at)
+	if n <= 0 {
+		return
+	}
+	if plan.Limits[k].Kind() != bucket.TokenBucket {
 		h.credit(k, at, n)
-		return max(0, before-h.spent(k, at))
+		return
 	}
 	h.t.giveBack(h.w, h.p, k, plan, gift{n: n, charged: bucket.Charged{At: since}, alone: true}, h.t.clock)
-	return n
-}
-
-// spent returns the tokens used of limit k.
-func (h *Pin) spent(k int, at clock.Time) int64 {
-	raw, plan := loadWord(h.t.word(h.w.i, k), h.p)
-	l, cur := plan.Read(k, raw, bucket.OriginOf(h.w.m.inc()), at)
-	c := h.t.state(h.w, k, l)
-	return l.Spent(cur, &c, at)
 }

@@ -145,13 +145,14 @@ func unheld(plan *bucket.Plan, now clock.Time, a *Ask, r *Result) Verdict {
 	if v != Allowed {
 		return v
 	}
-	for i, k := range plan.Active {
-		most := plan.Limits[k].Most(a.Urgent)
-		if a.of(plan, k) > most {
+	takes, found := a.takes(), false
+	for _, k := range plan.Active {
+		most, n := plan.Limits[k].Most(a.Urgent), a.of(plan, k)
+		if n > most {
 			v = TooCostly
 		}
-		if r != nil && (i == 0 || most < least || v == TooCostly) {
-			least, r.Limit, r.Remaining = most, k, most
+		if r != nil && (n > 0 || !takes) && (!found || most < least || v == TooCostly) {
+			least, found, r.Limit, r.Remaining = most, true, k, most
 		}
 		if v == TooCostly {
 			break
@@ -234,6 +235,8 @@ func (t *Table) takeOne(w place, p *Policy, now clock.Time, n int64) (v Verdict,
 		}
 		next, ok := l.Take(raw, o, at, n)
 		switch {
+		case (!ok || n == 0) && s.words[0].Load() != raw:
+			continue // two changes may lie between the word and the plan
 		case !ok:
 			v = Limited
 		case n == 0:

@@ -13,10 +13,19 @@ type attempt struct {
 	plan   *bucket.Plan
 	at     clock.Time
 	urgent bool
+	takes  bool                            // asks for anything; else it only looks
 	raw    [bucket.MaxLimits]uint64        // as loaded
 	next   [bucket.MaxLimits]uint64        // after the take
 	cost   [bucket.MaxLimits]int64         // tokens
 	limit  [bucket.MaxLimits]*bucket.Limit // that decides: the one in force, or until the change comes, before
+}
+
+// left is the word k that the attempt left in the slot.
+func (a *attempt) left(k int) uint64 {
+	if a.cost[k] == 0 {
+		return a.raw[k]
+	}
+	return a.next[k]
 }
 
 // takeAll takes what a asks for from every limit of the slot at w, or from none.
@@ -85,13 +94,13 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 	if v := admit(plan, a); v != Allowed || a.Leave {
 		return v
 	}
-	takes := a.takes()
-	v, o := Allowed, bucket.OriginOf(w.m.inc())
+	try.takes = a.takes()
+	v := Allowed
 	for _, k := range plan.Active {
-		l, cur := plan.Read(k, try.raw[k], o, try.at)
+		l, cur := t.read(w, plan, k, try.raw[k], try.at)
 		n := a.of(plan, k)
 		try.limit[k], try.cost[k] = l, n
-		c := t.state(w, k, l)
+		c := t.state(w, k, l, try.raw[k])
 		if n > l.Most(a.Urgent) {
 			if r != nil {
 				r.Limit = k
@@ -99,7 +108,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 			}
 			return TooCostly
 		}
-		if n == 0 && takes {
+		if n == 0 && try.takes {
 			continue
 		}
 		next, got := l.Try(cur, &c, try.at, n, a.Urgent)
@@ -116,7 +125,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		}
 	}
 	if v == Limited {
-		t.longest(w, try, takes, r)
+		t.longest(w, try, r)
 	}
 	return v
 }
@@ -124,16 +133,15 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 // longest explains a denial: by when all limits admit it, and by the one that makes
 // it so late. A limit that is ready first may not be any more when another is, so
 // they are asked again as of then.
-func (t *Table) longest(w place, try *attempt, takes bool, r *Result) {
-	o := bucket.OriginOf(w.m.inc())
+func (t *Table) longest(w place, try *attempt, r *Result) {
 	for more := true; more; {
 		more = false
 		for _, k := range try.plan.Active {
-			if try.cost[k] == 0 && takes {
+			if try.cost[k] == 0 && try.takes {
 				continue
 			}
-			l, cur := try.plan.Read(k, try.raw[k], o, try.at)
-			c := t.state(w, k, l)
+			l, cur := t.read(w, try.plan, k, try.raw[k], try.at)
+			c := t.state(w, k, l, try.raw[k])
 			if d := l.Wait(cur, &c, try.at+clock.Time(r.Retry), try.cost[k], try.urgent); d > 0 {
 				r.Retry, r.Limit, more = r.Retry+d, k, true
 				r.of(l, cur, &c, try.urgent)
@@ -164,8 +172,8 @@ func (t *Table) lookAgain(w place, p *Policy, try *attempt, k int) bool {
 		if p.plan.Load() != try.plan || !w.s.load().same(w.m) {
 			return false
 		}
-		l, cur := try.plan.Read(k, try.raw[k], bucket.OriginOf(w.m.inc()), try.at)
-		c := t.state(w, k, l)
+		l, cur := t.read(w, try.plan, k, try.raw[k], try.at)
+		c := t.state(w, k, l, try.raw[k])
 		next, got := l.Try(cur, &c, try.at, try.cost[k], try.urgent)
 		if got == bucket.Stale {
 			continue
@@ -208,21 +216,22 @@ func (r *Result) of(l *bucket.Limit, cur uint64, c *bucket.Cell, urgent bool) {
 // tokens, and what giving them back needs.
 func (t *Table) tell(w place, try *attempt, r *Result) {
 	plan, o := try.plan, bucket.OriginOf(w.m.inc())
-	least := int64(math.MaxInt64)
+	least, found := int64(math.MaxInt64), false
 	r.Ahead = math.MaxInt64
 	for i, k := range plan.Active {
 		l, cur := try.limit[k], try.next[k]
 		if try.cost[k] == 0 {
-			l, cur = plan.Read(k, try.raw[k], o, r.At)
+			l, cur = t.read(w, plan, k, try.raw[k], r.At)
 		}
-		c := t.state(w, k, l)
-		left := l.Left(cur, &c, r.At, try.urgent)
+		c := t.state(w, k, l, try.left(k))
 		if i == 0 {
 			r.First = cur
 		}
-		if i == 0 || left < least {
-			least, r.Limit = left, k
-			r.of(l, cur, &c, try.urgent)
+		if try.cost[k] > 0 || !try.takes {
+			if left := l.Left(cur, &c, r.At, try.urgent); !found || left < least {
+				least, r.Limit, found = left, k, true
+				r.of(l, cur, &c, try.urgent)
+			}
 		}
 		if !r.Keep {
 			continue

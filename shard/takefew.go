@@ -32,7 +32,12 @@ func (t *Table) takePair(w place, p *Policy, now clock.Time, n int64) Verdict {
 		nextA, okA := a.Take(rawA, o, at, n)
 		nextB, okB := b.Take(rawB, o, at, n)
 		v := Limited
-		if okA && okB {
+		switch {
+		case !okA || !okB:
+			if s.words[0].Load() != rawA || s.words[1].Load() != rawB {
+				continue // two changes may lie between the words and the plan
+			}
+		default:
 			v = Allowed
 			if !s.words[0].CompareAndSwap(rawA, nextA) {
 				continue
@@ -82,10 +87,13 @@ func (t *Table) takeLone(w place, p *Policy, now clock.Time, n int64) Verdict {
 			return TooCostly
 		}
 		c := bucket.Cell{
-			Word: &s.words[0], Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
+			Word: &s.words[0], Raw: raw, Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
 		}
 		next, got := l.Try(raw, &c, at, n, false)
 		v := Limited
+		if got == bucket.Short && s.words[0].Load() != raw {
+			continue // two changes may lie between the word and the plan
+		}
 		if got == bucket.Stale || got == bucket.Fits && !s.words[0].CompareAndSwap(raw, next) {
 			continue
 		}

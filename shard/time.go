@@ -50,7 +50,7 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 			// Of the two clocks the caller may have, it has the one that fits better. One
 			// that was set back may have been silent for longer than stepBack.
 			switch shift := uint64(c.shift.Load()); {
-			case shift > behind && shift-behind < behind:
+			case shift > behind && shift-behind < behind && seen+clock.Time(shift-behind) > seen:
 				shifted := seen + clock.Time(shift-behind)
 				if t.moveOn(w, p, seen, shifted) {
 					return shifted, 0
@@ -85,6 +85,15 @@ func (t *Table) moveOn(w place, p *Policy, seen, to clock.Time) bool {
 	return w.s.seen.CompareAndSwap(int64(seen), int64(to))
 }
 
+// read returns the limit that decides on word k as it was loaded, and the word in
+// its terms (bucket.Plan.Read). at is a time that no take in the word need exceed.
+func (t *Table) read(w place, plan *bucket.Plan, k int, raw uint64, at clock.Time) (*bucket.Limit, uint64) {
+	if bucket.Parity(raw) == plan.Parity() {
+		return &plan.Limits[k], raw
+	}
+	return plan.Read(k, raw, bucket.OriginOf(w.m.inc()), max(at, w.s.newest(t.clock)))
+}
+
 // latest returns a time that no taker so far was later than.
 func (s *slot) latest() clock.Time { return clock.Time(s.seen.Load()) + grain }
 
@@ -115,7 +124,6 @@ func (t *Table) see(w place, p *Policy, at clock.Time) {
 // it: a taker charges the word after it moved seen, so what it charged is not
 // taken for an old word.
 func (t *Table) rebase(w place, p *Policy, seen, now clock.Time) bool {
-	o := bucket.OriginOf(w.m.inc())
 	for _, k := range p.plan.Load().Active {
 		word := t.word(w.i, k)
 		for {
@@ -126,8 +134,8 @@ func (t *Table) rebase(w place, p *Policy, seen, now clock.Time) bool {
 			if !w.s.load().same(w.m) {
 				return true // the word is another key's; the caller will notice too
 			}
-			l, cur := plan.Read(k, raw, o, seen)
-			c := t.state(w, k, l)
+			l, cur := t.read(w, plan, k, raw, seen)
+			c := t.state(w, k, l, raw)
 			if word.CompareAndSwap(raw, l.Renew(cur, &c, seen, now)) {
 				break
 			}
