@@ -95,8 +95,7 @@ func (g *Gate) compileSet(set policy.Set, before *routes) ([]*bucket.Plan, error
 		}
 		limits, deny, err := compile(p, g.wall)
 		if err == nil {
-			plans[i] = planOf(known).Next(limits, deny, now)
-			plans[i].Blocked = g.blocked
+			plans[i] = planOf(known).Next(limits, deny, now).WithBlock(g.blocked)
 			err = g.table.Equip(plans[i])
 			if err != nil {
 				err = &ConfigError{Field: "policies(" + p.Endpoint + ").limits", Value: strconv.Itoa(g.table.Cap()) + " keys", Reason: err.Error()}

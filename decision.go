@@ -110,7 +110,7 @@ func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64)
 		d.RetryAfter = Never
 		return
 	case shard.Banned:
-		d.RetryAfter = later(r.Retry, 0)
+		d.RetryAfter = later(r.Retry, r.Late)
 		return
 	case shard.TooCostly:
 		d.RetryAfter = Never

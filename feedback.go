@@ -15,14 +15,27 @@ type Cost = shard.Cost
 // is still on its way, stays counted on top of it. Replies may come late, cross, and
 // come out of order.
 //
-// A reply about a window that is over is ignored; so is one for an admission that
-// met another correction half done (the next reply corrects), a decision of another
-// key, a limit that the policy does not have, and used < 0, which is counted as a bad
-// request. Of a rolling limit, what the venue counted more is taken to have been
+// A reply about a window that is over is ignored; so is one for an admission before
+// another whose reply was used, one that met another correction half done (the next
+// reply corrects), a decision of another key, a limit that the policy does not have,
+// and used < 0, which is counted as a bad request.
+//
+// The venue is taken to have counted all that was admitted before d. Where requests
+// overtake each other on their way, as they do over several connections, add to used
+// those before d that are not answered yet.
+//
+// Of a rolling limit, what the venue counted more is taken to have been
 // now, and what it counted less to have been first: either errs toward denying.
 func (h Handle) SyncUsed(d Decision, limit string, used int64) {
 	to, why := h.resolve()
-	if why != OK || !to.counts(used+1) || !d.Allowed || !d.receipt.known || d.receipt.gate != to.g.number {
+	if why != OK {
+		return
+	}
+	if used < 0 {
+		to.g.bad.Inc()
+		return
+	}
+	if !d.Allowed || !d.receipt.known || d.receipt.gate != to.g.number {
 		return
 	}
 	to.pin.SyncUsed(to.g.now(), shard.Synced{

@@ -51,7 +51,10 @@ func (h Handle) Wait(ctx context.Context, n int64) error {
 	}
 	for !w.first() {
 		select {
-		case <-w.kick:
+		case <-w.kick: // first now, or the policy changed
+			if err := h.tooLate(ctx, w); err != nil {
+				return err
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -114,9 +117,14 @@ func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration
 	if held != nil {
 		// Blocked or banned since?
 		if h.try(&d, now, 0); d.Reason == OK || d.Reason == Limited {
-			return later(h.pin.Due(now, 0), 0), held, nil
+			if plan := h.pin.Policy().Plan(); plan.Gen() == held.d.receipt.gen || plan.Steady() && h.pin.Due(now, 0) == 0 {
+				return later(h.pin.Due(now, 0), 0), held, nil
+			}
+			// Other limits than it took from ahead: it goes on under those in force.
+			h.pin.Credit(now, n)
+		} else {
+			held.Cancel()
 		}
-		held.Cancel()
 		d = Decision{}
 	}
 	var r shard.Result

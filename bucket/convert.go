@@ -11,7 +11,7 @@ import (
 // prev stays in force for a key until [Limit.TakeOver] was called for it.
 func (l *Limit) Converts(prev *Limit) bool {
 	if l.kind == Rolling || prev.kind == Rolling {
-		return l.kind == prev.kind && l.rings == prev.rings
+		return l.kind == prev.kind && l.rings == prev.rings && l.roll.span == prev.roll.span
 	}
 	return true
 }
@@ -19,7 +19,7 @@ func (l *Limit) Converts(prev *Limit) bool {
 // sameUnits reports whether what was charged under prev is in l's units.
 func (l *Limit) sameUnits(prev *Limit) bool {
 	return l.kind == prev.kind && l.unit == prev.unit && l.cost == prev.cost &&
-		l.window.span == prev.window.span && l.window.skew == prev.window.skew && l.rings == prev.rings
+		l.window.span == prev.window.span && l.window.skew == prev.window.skew && l.rings == prev.rings && l.roll.span == prev.roll.span
 }
 
 // Convert returns the word of l, the new generation of a limit, for a word w
@@ -104,7 +104,7 @@ func (l *Limit) TakeOver(prev *Limit, w uint64, c *Cell, ring Ring, at clock.Tim
 		return l.holding(c.Origin, at, n)
 	}
 	to := Cell{Word: c.Word, Raw: c.Raw, Origin: c.Origin, Ring: ring, Owner: c.Owner}
-	if prev.kind == Rolling {
+	if prev.kind == Rolling && prev.roll.per == l.roll.per {
 		return l.copyRolling(prev, w, c, &to, at)
 	}
 	return l.fillRolling(&to, at, n)

@@ -94,7 +94,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		next.Limits[k] = l.Limit.of(next.gen, parity)
 		if p != nil {
 			next.Limits[k] = next.Limits[k].widened(&p.Limits[k])
-			if p.Init>>k&1 == 1 && p.Limits[k].rings.Serve(&next.Limits[k]) {
+			if p.Init>>k&1 == 1 && p.Limits[k].roll.span == next.Limits[k].roll.span && p.Limits[k].rings.Serve(&next.Limits[k]) {
 				next.Limits[k] = next.Limits[k].WithRings(p.Limits[k].rings)
 			}
 			if !next.Limits[k].sameUnits(&p.Limits[k]) {
@@ -143,6 +143,16 @@ func (p *Plan) WithBlock(blocked bool) *Plan {
 	q.Blocked = blocked
 	q.sort()
 	return &q
+}
+
+// Steady reports whether all limits are token buckets.
+func (p *Plan) Steady() bool {
+	for _, k := range p.Active {
+		if p.Limits[k].kind != TokenBucket {
+			return false
+		}
+	}
+	return true
 }
 
 // Prepare returns p with the words of next among those that a new slot writes.

@@ -226,8 +226,8 @@ func (l *Limit) copyRolling(prev *Limit, w uint64, from, to *Cell, at clock.Time
 	if prev.overflowed(from, b, at) {
 		return l.fillRolling(to, at, max(l.most, prev.most))
 	}
-	n, last := int64(0), int64(0)
-	for g, end := prev.inSpan(from, b, at-clock.Time(max(0, r.span-prev.roll.span))); g < end; g++ {
+	n, last := int64(0), r.quanta(at-clock.Time(r.span))
+	for g, end := prev.inSpan(from, b, at); g < end; g++ {
 		e := from.Ring.at(&prev.roll, g)
 		last = r.quanta(e.time(&prev.roll, at))
 		for range prev.in(e, g, b) {

@@ -31,6 +31,7 @@ import (
 // of N.
 type rolling struct {
 	span  int64  // ns, with the skew
+	per   int64  // ns, without
 	group uint8  // g: 2^g tokens share an entry
 	mask  uint64 // entries in the ring − 1
 	zero  uint64 // Limit.zero
@@ -66,7 +67,7 @@ func NewRolling(tokens, span, skew int64) (Limit, error) {
 	if faults != nil {
 		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, span, errors.Join(faults...))
 	}
-	r := rolling{span: span + skew}
+	r := rolling{span: span + skew, per: span}
 	for tokens>>r.group > exactTokens || tokens&(1<<r.group-1) != 0 && tokens>>r.group >= exactTokens {
 		r.group++
 	}

@@ -139,6 +139,7 @@ func (t *Table) open(w place, p *Policy, now clock.Time, a *Ask, r *Result) (use
 		try.limit[k], try.cost[k] = l, n
 		try.next[k] = l.First(o, now, n)
 		try.raw[k] = try.next[k]
+		try.left[k], try.spent[k] = l.Most(a.Urgent), 0
 		used = max(used, l.Owes(try.next[k], o, now))
 	}
 	w.s.seen.Store(int64(now))

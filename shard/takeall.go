@@ -14,14 +14,17 @@ type attempt struct {
 	at     clock.Time
 	urgent bool
 	takes  bool                            // asks for anything; else it only looks
+	tells  bool                            // is to be explained
 	raw    [bucket.MaxLimits]uint64        // as loaded
 	next   [bucket.MaxLimits]uint64        // after the take
 	cost   [bucket.MaxLimits]int64         // tokens
+	left   [bucket.MaxLimits]int64         // of a rolling limit: tokens left before the take,
+	spent  [bucket.MaxLimits]int64         // and used before it; where it is to be explained
 	limit  [bucket.MaxLimits]*bucket.Limit // that decides: the one in force, or until the change comes, before
 }
 
-// left is the word k that the attempt left in the slot.
-func (a *attempt) left(k int) uint64 {
+// word is the word k that the attempt left in the slot.
+func (a *attempt) word(k int) uint64 {
 	if a.cost[k] == 0 {
 		return a.raw[k]
 	}
@@ -94,7 +97,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 	if v := admit(plan, a); v != Allowed || a.Leave {
 		return v
 	}
-	try.takes = a.takes()
+	try.takes, try.tells = a.takes(), r != nil
 	v := Allowed
 	for _, k := range plan.Active {
 		l, cur := t.read(w, plan, k, try.raw[k], try.at)
@@ -115,6 +118,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		switch got {
 		case bucket.Fits:
 			try.next[k] = next
+			try.before(k, l, cur, &c)
 		case bucket.Stale:
 			return again
 		default:
@@ -150,6 +154,22 @@ func (t *Table) longest(w place, try *attempt, r *Result) {
 	}
 }
 
+// before notes what is there of a rolling limit before the take: afterwards its ring
+// need not be as this take left it.
+func (a *attempt) before(k int, l *bucket.Limit, cur uint64, c *bucket.Cell) {
+	if a.tells && l.Kind() == bucket.Rolling {
+		a.left[k], a.spent[k] = l.Left(cur, c, a.at, a.urgent), l.Spent(cur, c, a.at)
+	}
+}
+
+// after returns the tokens left and used of limit k after the take.
+func (a *attempt) after(k int, l *bucket.Limit, cur uint64, c *bucket.Cell) (left, used int64) {
+	if l.Kind() == bucket.Rolling && a.cost[k] > 0 {
+		return a.left[k] - a.cost[k], a.spent[k] + a.cost[k]
+	}
+	return l.Left(cur, c, a.at, a.urgent), l.SpentWhole(cur, c, a.at)
+}
+
 // charge swaps in every word. It reports false, with everything given back, when a
 // word moved so that its limit no longer fits, or the plan changed.
 func (t *Table) charge(w place, p *Policy, try *attempt) bool {
@@ -179,6 +199,7 @@ func (t *Table) lookAgain(w place, p *Policy, try *attempt, k int) bool {
 			continue
 		}
 		try.limit[k], try.next[k] = l, next
+		try.before(k, l, cur, &c)
 		return got == bucket.Fits
 	}
 }
@@ -223,15 +244,15 @@ func (t *Table) tell(w place, try *attempt, r *Result) {
 		if try.cost[k] == 0 {
 			l, cur = t.read(w, plan, k, try.raw[k], r.At)
 		}
-		c := t.state(w, k, l, try.left(k))
+		c := t.state(w, k, l, try.word(k))
 		if i == 0 {
 			r.First = cur
 		}
-		if try.cost[k] > 0 || !try.takes {
-			if left := l.Left(cur, &c, r.At, try.urgent); !found || left < least {
-				least, r.Limit, found = left, k, true
-				r.of(l, cur, &c, try.urgent)
-			}
+		left, used := try.after(k, l, cur, &c)
+		if (try.cost[k] > 0 || !try.takes) && (!found || left < least) {
+			least, r.Limit, found = left, k, true
+			r.of(l, cur, &c, try.urgent)
+			r.Remaining = left
 		}
 		if !r.Keep {
 			continue
@@ -240,7 +261,7 @@ func (t *Table) tell(w place, try *attempt, r *Result) {
 			r.Ahead = min(r.Ahead, l.AheadBefore(cur, o, r.At, try.cost[k]))
 		}
 		r.Marks[k] = Mark{
-			Used: uint32(l.SpentWhole(cur, &c, r.At) - t.cold(w.i).corrected[k].Load()),
+			Used: uint32(used - t.cold(w.i).corrected[k].Load()),
 			Cost: saturate(try.cost[k]),
 		}
 	}

@@ -40,7 +40,7 @@ func (a *axis) at(now clock.Time) (at clock.Time, late time.Duration) {
 		// Of the two clocks the caller may have, it has the one that fits better.
 		// One that was set back may have been silent for longer than StepBack.
 		switch {
-		case ahead.Sign() > 0 && ahead.Cmp(behind) < 0:
+		case ahead.Sign() > 0 && ahead.Cmp(behind) < 0 && ahead.IsInt64() && a.newest+clock.Time(ahead.Int64()) > a.newest:
 			a.newest += clock.Time(ahead.Int64())
 			return a.newest, 0
 		case ahead.Sign() <= 0 && ahead.CmpAbs(step) < 0:

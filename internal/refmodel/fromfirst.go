@@ -23,6 +23,7 @@ type fromFirst struct {
 type opened struct {
 	at    clock.Time
 	count int64
+	hold  time.Duration // how much later than Per+Skew the next one may open
 }
 
 func (f *fromFirst) of() Limit { return f.limit }
@@ -56,7 +57,7 @@ func (f *fromFirst) open() time.Duration {
 // over is how long the window is in force still. There is a window.
 func (f *fromFirst) over() time.Duration {
 	span := saturate(new(big.Int).Add(big.NewInt(f.limit.Per), big.NewInt(int64(f.limit.Skew))))
-	return max(0, span-since(f.window.at, f.now))
+	return max(0, saturate(new(big.Int).Add(big.NewInt(int64(span)), big.NewInt(int64(f.window.hold))))-since(f.window.at, f.now))
 }
 
 // wait: while the window is in force a call passes that fits into it, before it
@@ -73,7 +74,7 @@ func (f *fromFirst) wait(n int64, urgent bool, after time.Duration) time.Duratio
 
 func (f *fromFirst) take(n int64) mark {
 	f.charge(n)
-	return inOpened{f.window, n}
+	return inOpened{f.window, f.now, n}
 }
 
 // charge opens a window if none is in force. In one that is shut it counts still.
@@ -94,12 +95,27 @@ func (f *fromFirst) credit(n int64) {
 // inOpened is a take of n tokens in a window.
 type inOpened struct {
 	window *opened
+	at     clock.Time
 	n      int64
 }
 
+// refund says that a take was not sent. If nothing else was counted, the window did
+// not open. If the take opened it, and others came after, it opened with one of
+// them, at the latest now: beyond what the skew allows for, the next one may open
+// that much later, in steps of Per/32.
 func (f *fromFirst) refund(of mark) {
-	if m, ok := of.(inOpened); ok && m.window == f.window {
-		f.credit(m.n)
+	m, ok := of.(inOpened)
+	if !ok || f.window == nil || m.window != f.window || m.n == 0 {
+		return
+	}
+	f.credit(m.n)
+	passed := since(f.window.at, f.now)
+	switch {
+	case f.window.count == 0:
+		f.window = nil
+	case m.at <= f.window.at && passed > f.limit.Skew:
+		step := (time.Duration(f.limit.Per) + 31) / 32
+		f.window.hold = max(f.window.hold, min(63, (passed+step-1)/step)*step)
 	}
 }
 
