@@ -245,8 +245,13 @@ func (h *handle) follow() (*handle, Reason) {
 // decision of another key or another gate, gives nothing; that of a group is for
 // [Group.Refund].
 func (h Handle) Refund(d Decision) {
-	to, why := h.resolve()
-	if why != OK || !d.Allowed || d.receipt.gate != to.g.number {
+	if to, why := h.resolve(); why == OK {
+		to.refund(d)
+	}
+}
+
+func (h *handle) refund(d Decision) {
+	if !d.Allowed || d.receipt.gate != h.g.number {
 		return
 	}
 	r := shard.Refund{
@@ -256,8 +261,8 @@ func (h Handle) Refund(d Decision) {
 	if d.receipt.marked {
 		r.Marks = &d.receipt.marks
 	}
-	to.pin.Refund(r, to.g.clock)
-	runtime.KeepAlive(to)
+	h.pin.Refund(r, h.g.clock)
+	runtime.KeepAlive(h)
 }
 
 // Release ends the handle, and all copies of it: the key may be evicted again.

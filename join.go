@@ -2,6 +2,7 @@ package tickgate
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 
@@ -63,7 +64,7 @@ func Join(handles ...Handle) (Group, error) {
 	return Group{g}, nil
 }
 
-func joinError(err error) error { return errors.Join(errors.New("tickgate: join"), err) }
+func joinError(err error) error { return fmt.Errorf("tickgate: join: %w", err) }
 
 // resolve joins the handles anew, which their policies or their being released
 // made stale.

@@ -23,6 +23,7 @@ var (
 type Reservation struct {
 	h     *handle
 	d     Decision
+	at    clock.Time // when it was made
 	delay time.Duration
 }
 
@@ -111,7 +112,8 @@ func (r Reservation) CancelAt(now clock.Time) {
 	if r.h == nil || !r.d.Allowed {
 		return
 	}
-	Handle{r.h}.Refund(r.d)
+	// Of the key that it was taken from, also where the handle has gone on to another.
+	r.h.refund(r.d)
 	r.h.g.waits.wake()
 }
 

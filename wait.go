@@ -46,20 +46,19 @@ func (h Handle) Wait(ctx context.Context, n int64) error {
 	}
 	w := to.g.waits.enter(to.apikey, to.endpoint, n)
 	defer w.leave()
-	if err := h.tooLate(ctx, w); err != nil {
-		return err
-	}
-	for !w.first() {
+	for {
+		if err := h.hopeless(ctx, w); err != nil {
+			return err
+		}
+		if w.first() {
+			return h.serve(ctx, n, w)
+		}
 		select {
-		case <-w.kick: // first now, or the policy changed
-			if err := h.tooLate(ctx, w); err != nil {
-				return err
-			}
+		case <-w.kick: // first now, or the policy changed, or a block
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return h.serve(ctx, n, w)
 }
 
 // serve waits for the tokens of the first in line.
@@ -85,14 +84,14 @@ func (h Handle) serve(ctx context.Context, n int64, w *waiter) error {
 			held = nil
 		}
 		wait, res, err := to.turn(now, n, held)
+		held = res
 		if err != nil {
 			return err
 		}
 		if wait == 0 {
-			held = nil
+			held = nil // it has them
 			return nil
 		}
-		held = res
 		if err := beyond(ctx, wait); err != nil {
 			return err
 		}
@@ -113,27 +112,40 @@ func (h Handle) serve(ctx context.Context, n int64, w *waiter) error {
 // turn does for the first in line what can be done at now: it takes the tokens,
 // ahead of time if it may. It returns how long they are not there yet.
 func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration, *Reservation, error) {
-	var d Decision
 	if held != nil {
-		// Blocked or banned since?
-		if h.try(&d, now, 0); d.Reason == OK || d.Reason == Limited {
-			if plan := h.pin.Policy().Plan(); plan.Gen() == held.d.receipt.gen || plan.Steady() && h.pin.Due(now, 0) == 0 {
-				return later(h.pin.Due(now, 0), 0), held, nil
+		plan := h.pin.Policy().Plan()
+		v, due := h.pin.Outlook(now, 0, n)
+		switch {
+		case v != shard.Allowed:
+			return 0, held, unusable(verdicts[v])
+		case plan.Gen() == held.d.receipt.gen:
+			// What others took ahead after it does not concern it; what was given back
+			// before it does. A ban does.
+			own := int64(held.delay) - int64(now-held.at)
+			due = min(due, max(own, 0, h.pin.BannedFor(now)))
+			if due > 0 || own == 0 {
+				return later(due, 0), held, nil
 			}
-			// Other limits than it took from ahead: it goes on under those in force.
+			// It is late: what it took ahead may be refilled by now, and is to be taken
+			// now, or the same tokens pass twice.
+			h.refund(held.d)
+		default:
+			// It goes on under the limits that are in force now.
 			h.pin.Credit(now, n)
-		} else {
-			held.Cancel()
 		}
-		d = Decision{}
+		var d Decision
+		if h.try(&d, now, n); d.Allowed {
+			return 0, nil, nil
+		}
 	}
 	var r shard.Result
 	if v := h.pin.Ahead(now, n, &r); v == shard.Allowed {
 		count(h.pin.Policy(), v)
-		res := &Reservation{h: h}
+		res := &Reservation{h: h, at: now, delay: later(r.Retry, r.Late)}
 		decide(&res.d, h.g.number, v, &r, n)
-		return later(r.Retry, r.Late), res, nil
+		return res.delay, res, nil
 	}
+	var d Decision
 	v := h.try(&d, now, n)
 	switch d.Reason {
 	case OK:
@@ -155,19 +167,19 @@ func (h *handle) try(d *Decision, now clock.Time, n int64) shard.Verdict {
 	return v
 }
 
-// tooLate is the error if the deadline comes before the tokens of w can be there,
-// those of all ahead of it taken first.
-func (h Handle) tooLate(ctx context.Context, w *waiter) error {
-	if _, ok := ctx.Deadline(); !ok {
-		return nil
-	}
+// hopeless is the error where waiting is no use: the tokens of w can never be there,
+// or not before the deadline, those of all ahead of it taken first.
+func (h Handle) hopeless(ctx context.Context, w *waiter) error {
 	to, why := h.resolve()
 	if why != OK {
 		return unusable(why)
 	}
-	wait := to.pin.Due(to.g.now(), w.ahead())
+	v, due := to.pin.Outlook(to.g.now(), w.ahead(), w.n)
 	runtime.KeepAlive(to)
-	return beyond(ctx, later(wait, 0))
+	if v != shard.Allowed {
+		return unusable(verdicts[v])
+	}
+	return beyond(ctx, later(due, 0))
 }
 
 // beyond is the error if ctx ends before wait is over.

@@ -88,6 +88,14 @@ func (l *Limit) Busy(w uint64, o Origin, now clock.Time) int64 {
 	return l.busyWindow(w, o, now, false)
 }
 
+// Reset returns how long until nothing is used, ns, what was given back left out.
+func (l *Limit) Reset(w uint64, c *Cell, now clock.Time) int64 {
+	if l.kind == Rolling {
+		return l.resetRolling(w, c, now)
+	}
+	return l.Busy(w, c.Origin, now)
+}
+
 // Owes returns how long the word must be kept, ns. That is Busy, but for a window
 // that its first event opened, which is in force until its end even if all that it
 // counted was given back.

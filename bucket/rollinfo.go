@@ -54,18 +54,28 @@ func (l *Limit) live(c *Cell, b base, now clock.Time) int64 {
 // hasRoom reports whether n more tokens push no entry out of the ring that counts
 // at now. Without voids that is so whenever they fit.
 func (l *Limit) hasRoom(c *Cell, b base, now clock.Time, n int64) bool {
-	e, ok := l.pushed(c, b, n)
-	return !ok || l.roll.over(e, now)
+	return n <= l.ringRoom(c, b, now)
 }
 
-// pushed returns the youngest entry that n more tokens push out of the ring.
-func (l *Limit) pushed(c *Cell, b base, n int64) (entry, bool) {
+// ringRoom returns how many tokens may be written before an entry goes that counts at
+// now: one within the span, of which not all was given back.
+func (l *Limit) ringRoom(c *Cell, b base, now clock.Time) int64 {
+	r := &l.roll
+	from, to := l.inSpan(c, b, now)
+	for from < to && l.in(c.Ring.at(r, from), from, b) == 0 {
+		from++
+	}
+	return int64((from+r.mask+1)<<r.group - b.tokens())
+}
+
+// roomAfter returns how long until n tokens have room, ns.
+func (l *Limit) roomAfter(c *Cell, b base, now clock.Time, n int64) int64 {
 	r := &l.roll
 	last := (b.tokens() + uint64(max(n, 1)) - 1) >> r.group
-	if last <= r.mask {
-		return 0, false
+	if last <= r.mask || l.hasRoom(c, b, now, n) {
+		return 0
 	}
-	return c.Ring.at(r, last-r.mask-1), true
+	return int64(max(0, c.Ring.at(r, last-r.mask-1).time(r, now)+clock.Time(r.span)-now))
 }
 
 // leftRolling returns the tokens left at now.
@@ -73,9 +83,7 @@ func (l *Limit) leftRolling(w uint64, c *Cell, now clock.Time, capacity int64) i
 	b := l.ring(w, c, now)
 	left := capacity - l.live(c, b, now)
 	if b.voids() > 0 {
-		// No more than the ring has room for, before an entry goes that counts.
-		from, _ := l.inSpan(c, b, now)
-		left = min(left, int64((from+l.roll.mask+1)<<l.roll.group-b.tokens()))
+		left = min(left, l.ringRoom(c, b, now))
 	}
 	return max(0, left)
 }
@@ -92,10 +100,7 @@ func (l *Limit) waitRolling(w uint64, c *Cell, now clock.Time, n, capacity int64
 		}
 		return over(c.Ring.at(r, uint64(last)>>r.group))
 	}
-	wait := int64(0)
-	if e, ok := l.pushed(c, b, n); ok {
-		wait = over(e)
-	}
+	wait := l.roomAfter(c, b, now, n)
 	from, to := l.inSpan(c, b, now)
 	for live := l.live(c, b, now); live+n > capacity && from < to; from++ {
 		e := c.Ring.at(r, from)
@@ -103,6 +108,21 @@ func (l *Limit) waitRolling(w uint64, c *Cell, now clock.Time, n, capacity int64
 		wait = max(wait, over(e))
 	}
 	return wait
+}
+
+// resetRolling returns how long until no token counts.
+func (l *Limit) resetRolling(w uint64, c *Cell, now clock.Time) int64 {
+	r := &l.roll
+	b := l.ring(w, c, now)
+	if b.voids() == 0 {
+		return l.busyRolling(w, c.Origin, now)
+	}
+	for from, to := l.inSpan(c, b, now); to > from; to-- {
+		if e := c.Ring.at(r, to-1); l.in(e, to-1, b) > 0 {
+			return int64(e.time(r, now) + clock.Time(r.span) - now)
+		}
+	}
+	return 0
 }
 
 // chargeRolling counts n tokens at now whatever is left. More than the capacity

@@ -100,7 +100,7 @@ func newWindow(kind Kind, tokens int64, w window) (Limit, error) {
 	if faults != nil {
 		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, errors.Join(faults...))
 	}
-	if !w.lay(kind, bits.Len64(uint64(tokens))) {
+	if !w.lay(kind, bits.Len64(uint64(tokens))+1) { // debts up to the capacity once more
 		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, ErrCoarse)
 	}
 	return Limit{kind: kind, tokens: tokens, most: tokens, unit: 1, window: w}, nil
@@ -138,7 +138,7 @@ func (l Limit) widened(prev *Limit) Limit {
 	l.high = max(l.most, prev.high, prev.most)
 	switch l.kind {
 	case Aligned, FromFirst:
-		count := bits.Len64(uint64(min(l.high, MaxCount)))
+		count := bits.Len64(uint64(min(l.high, MaxCount))) + 1
 		if v := l.window; count > int(v.count) && v.lay(l.kind, count) {
 			l.window = v
 		}

@@ -95,3 +95,35 @@ func (h *Pin) Due(now clock.Time, n int64) int64 {
 	}
 	return due
 }
+
+// Outlook tells who waits for n tokens whether and when they can be there: how long
+// until total tokens are (n and those of others before it), a ban included, ns; or
+// that no waiting helps: TooCostly, Blocked, Gone.
+func (h *Pin) Outlook(now clock.Time, total, n int64) (v Verdict, due int64) {
+	plan := h.p.plan.Load()
+	m := h.w.s.load()
+	if !m.same(h.w.m) {
+		return Gone, 0
+	}
+	if v := admit(plan, &Ask{N: n}); v != Allowed {
+		return v, 0
+	}
+	if m.barred() && h.t.cold(h.w.i).barsOf(h.w.m)&blockedBar != 0 {
+		return Blocked, 0
+	}
+	for _, k := range plan.Active {
+		if !plan.Limits[k].Fits(n) {
+			return TooCostly, 0
+		}
+	}
+	return Allowed, max(h.Due(now, total), h.BannedFor(now))
+}
+
+// BannedFor returns how long the key is banned still, ns.
+func (h *Pin) BannedFor(now clock.Time) int64 {
+	c := h.t.cold(h.w.i)
+	if c.barsOf(h.w.m)&bannedBar == 0 {
+		return 0
+	}
+	return max(0, c.ban.Load()-int64(now))
+}

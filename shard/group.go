@@ -214,7 +214,7 @@ func (g *Group) takes(a *GroupAsk) bool {
 	return false
 }
 
-// look looks at every key; of those that deny, the one that does so longest decides.
+// look looks at every key. Of those that deny, the one that does so longest decides.
 func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v Verdict, which int) {
 	v = Allowed
 	takes := g.takes(a)
@@ -229,25 +229,53 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 			own = Result{At: tries[i].at, Late: late[i], Slot: h.w.id()}
 		}
 		got := g.t.look(h.w, h.p, &ask, &tries[i], mine)
-		if got == Allowed {
+		switch {
+		case got == Allowed:
 			continue
-		}
-		if got == Banned && r != nil {
+		case got == Limited && r != nil:
+			v = Limited
+			continue
+		case got == Banned && r != nil:
 			own.Retry = int64(clock.Time(g.t.cold(h.w.i).ban.Load()) - own.At)
 		}
-		longer := v == Allowed || got == Limited && v == Limited && r != nil && own.Retry+own.Late > r.Retry+r.Late
-		if longer || got != Limited {
-			v, which = got, g.at[i]
-			if r != nil {
-				own.Keep = r.Keep
+		if r != nil {
+			own.Keep = r.Keep
+			*r = own
+		}
+		return got, g.at[i]
+	}
+	if v == Limited {
+		which = g.longest(a, tries, late, r)
+	}
+	return v, which
+}
+
+// longest explains a denial, as [Table.longest] does for one key: by when all limits
+// of all keys admit it, from the caller's time on.
+func (g *Group) longest(a *GroupAsk, tries []attempt, late []int64, r *Result) (which int) {
+	wait := int64(0)
+	*r = Result{Keep: r.Keep}
+	for more := true; more; {
+		more = false
+		for i := range g.pins {
+			if a.of(g.at[i]) == 0 && g.takes(a) {
+				continue
+			}
+			own := Result{At: tries[i].at, Retry: max(0, wait-late[i])}
+			from := own.Retry
+			g.t.longest(g.pins[i].w, &tries[i], &own)
+			if own.Retry > from {
+				wait, more, which = late[i]+own.Retry, true, g.at[i]
+				own.Plan, own.Slot, own.Keep = tries[i].plan, g.pins[i].w.id(), r.Keep
+				if own.Reset > 0 {
+					own.Reset += late[i]
+				}
 				*r = own
 			}
 		}
-		if got != Limited || r == nil {
-			return got, g.at[i]
-		}
 	}
-	return v, which
+	r.Retry = wait
+	return which
 }
 
 // charge charges every key. It reports false, with everything given back, where one
@@ -269,7 +297,7 @@ func (g *Group) charge(tries []attempt) bool {
 func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (which int) {
 	var tight Result
 	var all Marks
-	marked := 0
+	marked, takes := 0, g.takes(a)
 	earliest := tries[0].at
 	for number := range g.pins { // the caller's order, for the marks
 		i := g.slot(number)
@@ -292,7 +320,7 @@ func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (whi
 			}
 		}
 		earliest = min(earliest, tries[i].at)
-		if len(tries[i].plan.Active) > 0 && (tight.Plan == nil || own.Remaining < tight.Remaining) {
+		if left := takes && a.of(number) == 0; !left && len(tries[i].plan.Active) > 0 && (tight.Plan == nil || own.Remaining < tight.Remaining) {
 			own.Seq = tight.Seq
 			tight, which = own, number
 		}

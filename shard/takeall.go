@@ -229,7 +229,7 @@ func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 // of fills in what limit l says.
 func (r *Result) of(l *bucket.Limit, cur uint64, c *bucket.Cell, urgent bool) {
 	r.Remaining = l.Left(cur, c, r.At, urgent)
-	r.Reset = l.Busy(cur, c.Origin, r.At)
+	r.Reset = l.Reset(cur, c, r.At)
 	r.Window = l.Window(cur, c.Origin, r.At)
 }
 
