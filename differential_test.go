@@ -43,6 +43,7 @@ func modelOf(set policy.Set) refmodel.Limits {
 		for _, l := range p.Limits {
 			m[p.Endpoint] = append(m[p.Endpoint], refmodel.Limit{
 				Name: l.Label(), Tokens: l.Tokens, Per: int64(l.Per), Capacity: l.Capacity(),
+				Window: l.Window, Reserve: l.Reserve, Skew: l.Skew,
 			})
 		}
 	}

@@ -17,17 +17,18 @@ const module = "github.com/tickgate/tickgate"
 // mayImport says which packages of the module each one may import, directly or
 // not: imports point down only.
 var mayImport = map[string][]string{
-	"":                    {"clock", "bucket", "policy", "shard", "internal/pad", "internal/invariants"},
-	"clock":               {"internal/pad", "internal/invariants"},
-	"bucket":              {"clock", "internal/pad", "internal/invariants"},
-	"shard":               {"clock", "bucket", "internal/pad", "internal/invariants"},
-	"policy":              {},
-	"policy/venue":        {"policy"},
-	"ratecompat":          {"clock", "bucket", "internal/pad", "internal/invariants"},
-	"internal/pad":        {},
-	"internal/invariants": {},
-	"internal/refmodel":   {"clock", "policy", "internal/pad", "internal/invariants"},
-	"internal/venuesim":   {"policy"},
+	"":                      {"clock", "bucket", "policy", "shard", "internal/pad", "internal/invariants"},
+	"clock":                 {"internal/pad", "internal/invariants"},
+	"bucket":                {"clock", "internal/pad", "internal/invariants"},
+	"shard":                 {"clock", "bucket", "internal/pad", "internal/invariants"},
+	"policy":                {},
+	"policy/venue":          {"policy"},
+	"ratecompat":            {"clock", "bucket", "internal/pad", "internal/invariants"},
+	"internal/pad":          {},
+	"internal/invariants":   {},
+	"internal/refmodel":     {"clock", "policy", "internal/pad", "internal/invariants"},
+	"internal/venuesim":     {"policy"},
+	"examples/ordergateway": {"", "clock", "bucket", "policy", "policy/venue", "shard", "internal/pad", "internal/invariants", "internal/venuesim"},
 }
 
 // listed is what of a package `go list` tells.

@@ -104,6 +104,15 @@ func (h Handle) serve(ctx context.Context, n int64, w *waiter) error {
 		case <-timer.C:
 		case <-w.kick: // the policy changed, or a block
 		case <-ctx.Done():
+			// At its last moment the tokens may be there.
+			if to, why := h.resolve(); why == OK && held != nil && held.h == to {
+				if wait, res, err := to.turn(to.g.now(), n, held); err == nil && wait == 0 {
+					held = nil
+					return nil
+				} else {
+					held = res
+				}
+			}
 			return ctx.Err()
 		}
 	}
@@ -129,9 +138,9 @@ func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration
 			// It is late: what it took ahead may be refilled by now, and is to be taken
 			// now, or the same tokens pass twice.
 			h.refund(held.d)
-		default:
+		case int64(held.delay) > int64(now-held.at):
 			// It goes on under the limits that are in force now.
-			h.pin.Credit(now, n)
+			h.pin.Unahead(now, &held.d.receipt.marks, held.d.receipt.gen)
 		}
 		var d Decision
 		if h.try(&d, now, n); d.Allowed {

@@ -42,6 +42,7 @@ type Plan struct {
 	gen     uint32            // counts generations
 	unnamed uint32            // bit set of the limits that were given no name of their own
 	since   [MaxLimits]uint32 // by index: the generation that brought the limit its rate
+	born    [MaxLimits]uint32 // by index: the generation that brought the limit
 }
 
 // Named is a limit with its name, as [Plan.Next] takes them.
@@ -64,7 +65,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		before.prev = nil // a chain of generations would never be freed
 		next.prev = &before
 		next.gen = p.gen + 1
-		next.since = p.since
+		next.since, next.born = p.since, p.born
 		parity = p.Parity() ^ parityBit
 	}
 	var taken [MaxLimits]bool
@@ -88,7 +89,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 			if !taken[j] {
 				k, taken[j] = j, true
 				next.fresh |= 1 << k
-				next.since[k] = next.gen
+				next.since[k], next.born[k] = next.gen, next.gen
 			}
 		}
 		next.Limits[k] = l.Limit.of(next.gen, parity)
@@ -144,6 +145,12 @@ func (p *Plan) WithBlock(blocked bool) *Plan {
 	q.sort()
 	return &q
 }
+
+// Has reports whether limit k is in force.
+func (p *Plan) Has(k int) bool { return p.Init>>k&1 == 1 && p.Limits[k].most > 0 }
+
+// Kept reports whether limit k has been there since generation gen, at whatever rate.
+func (p *Plan) Kept(k int, gen uint32) bool { return int32(gen-p.born[k]) >= 0 }
 
 // Steady reports whether all limits are token buckets.
 func (p *Plan) Steady() bool {

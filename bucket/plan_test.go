@@ -132,8 +132,8 @@ func TestReadGoesByParity(t *testing.T) {
 	// A new limit is full from the change on, whatever its word held.
 	require.Equal(t, p1.Limits[1].Full(o, at), read(p1, 1, 0, o, at))
 
-	// Dated by the key's own time where that is far ahead of the change.
-	ahead := at + 2*foreign
+	// Dated by the key's own time where that is later, and no take is later than it.
+	ahead := at + clock.Time(second)
 	w = mustTake(t, &p0.Limits[0], p0.Limits[0].Full(o, ahead), o, ahead, 8)
 	now = read(p1, 0, w, o, ahead)
 	require.Equal(t, int64(2), p1.Limits[0].Remaining(now, o, ahead))

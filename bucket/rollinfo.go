@@ -150,7 +150,9 @@ func (l *Limit) creditRolling(c *Cell, w uint64, now clock.Time, n int64) (given
 	if !ok {
 		return 0, false
 	}
-	return l.voidFrom(c, b, now, n)
+	given, ok = l.voidFrom(c, b, now, n)
+	l.compact(c, b, now)
+	return given, ok
 }
 
 // giveRolling gives up to n tokens back that a take at the time at counted, likewise.
@@ -166,7 +168,9 @@ func (l *Limit) giveRolling(c *Cell, w uint64, at, now clock.Time, n int64) (giv
 		return 0, false
 	}
 	// Those not before at: they are in every span that ends before at + span.
-	return l.voidFrom(c, b, at+clock.Time(r.span)-1, n)
+	given, ok = l.voidFrom(c, b, at+clock.Time(r.span)-1, n)
+	l.compact(c, b, now)
+	return given, ok
 }
 
 // voidFrom gives up to n tokens back, from the first that is within the span that
@@ -180,6 +184,47 @@ func (l *Limit) voidFrom(c *Cell, b base, now clock.Time, n int64) (given int64,
 		}
 	}
 	return given, true
+}
+
+// compact makes room in a ring that voids fill up behind tokens that count: such a
+// token and a younger void change places, so that it counts for longer. Without, the
+// key would be shut until it is out of the span.
+func (l *Limit) compact(c *Cell, b base, now clock.Time) {
+	r := &l.roll
+	for range 2 * (r.mask + 1) {
+		if l.ringRoom(c, b, now) >= l.most {
+			return
+		}
+		old, to := l.inSpan(c, b, now)
+		for old < to && l.in(c.Ring.at(r, old), old, b) == 0 {
+			old++
+		}
+		young := old + 1
+		for young < to && c.Ring.at(r, young).voids(r) == 0 {
+			young++
+		}
+		// First one more counts, then one less.
+		if young >= to || !l.unvoid(c, young) {
+			return
+		}
+		if n, ok := l.void(c, b, old, 1); n == 0 || !ok {
+			return
+		}
+	}
+}
+
+// unvoid makes a token of a group count again. It reports false if the word moved.
+func (l *Limit) unvoid(c *Cell, group uint64) bool {
+	cell := c.Ring.word(1 + group&l.roll.mask)
+	for {
+		e := entry(cell.Load())
+		if !c.holds() || e.voids(&l.roll) == 0 {
+			return false
+		}
+		if cell.CompareAndSwap(uint64(e), uint64(e.marked(-1))) {
+			return true
+		}
+	}
 }
 
 // void marks up to n tokens of a group as given back, and returns how many. The

@@ -37,7 +37,7 @@ func (s *slot) touch(now clock.Time) (at clock.Time, late int64) {
 	behind := uint64(s.seen) - uint64(now)
 	if shift := uint64(s.shift); s.back {
 		switch {
-		case shift > behind && shift-behind < behind:
+		case shift > behind && shift-behind < behind && s.seen+clock.Time(shift-behind) > s.seen:
 			s.move(s.seen + clock.Time(shift-behind))
 			return s.seen, 0
 		case shift <= behind && behind-shift < uint64(stepBack):

@@ -18,52 +18,33 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
 	if uint64(now)-uint64(w.s.seen.Load()) > grain {
 		at, late = t.touch(w, h.p, now)
 	}
-	plan := h.p.plan.Load()
-	m := w.s.load()
-	if !m.same(w.m) {
+	if !w.s.load().same(w.m) {
 		return Gone
 	}
-	*r = Result{Plan: plan, At: at, Late: late, Slot: w.id(), Keep: true, Ahead: math.MaxInt64, Done: sum(before)}
-	if m.barred() {
-		if v := t.bars(w, at, false); v != Allowed {
+	for {
+		plan := h.p.plan.Load()
+		*r = Result{Plan: plan, At: at, Late: late, Slot: w.id(), Keep: true, Ahead: math.MaxInt64, Done: sum(before)}
+		if m := w.s.load(); m.barred() {
+			if v := t.bars(w, at, false); v != Allowed {
+				return v
+			}
+		}
+		if v := admit(plan, &Ask{N: n}); v != Allowed {
 			return v
 		}
-	}
-	if v := admit(plan, &Ask{N: n}); v != Allowed {
-		return v
-	}
-	for _, k := range plan.Active {
-		l := &plan.Limits[k]
-		switch {
-		case l.Kind() != bucket.TokenBucket:
+		if !plan.Steady() {
 			return Elsewhere
-		case !l.Fits(n):
-			r.Limit = k
-			return TooCostly
 		}
-	}
-	if h.Due(now, n) > maxAhead {
-		return Limited
-	}
-	for i, k := range plan.Active {
-		word, o := t.word(w.i, k), bucket.OriginOf(w.m.inc())
-		for {
-			raw, plan := loadWord(word, h.p)
-			l, cur := t.read(w, plan, k, raw, at)
-			next := l.Charge(cur, o, at, n)
-			if !word.CompareAndSwap(raw, next) {
-				continue
+		for _, k := range plan.Active {
+			if !plan.Limits[k].Fits(n) {
+				r.Limit = k
+				return TooCostly
 			}
-			if i == 0 {
-				r.First = next
-			}
-			r.Ahead = min(r.Ahead, l.AheadBefore(next, o, at, n))
-			r.Marks[k] = Mark{
-				Used: uint32(l.UsedTokens(next, o, at) - t.cold(w.i).corrected[k].Load()), Cost: saturate(n),
-			}
-			if d := l.Retry(next, o, at, 0); i == 0 || d > r.Retry {
-				r.Limit, r.Retry, r.Reset = k, d, l.Used(next, o, at)
-			}
+		}
+		if h.Due(now, n) > maxAhead {
+			return Limited
+		}
+		if h.ahead(plan, n, r) {
 			break
 		}
 	}
@@ -71,6 +52,41 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
 	t.see(w, h.p, r.At)
 	r.Known = t.cold(w.i).gifts.w.Load() == before && before&busy == 0
 	return Allowed
+}
+
+// ahead charges every limit of a plan and explains it. It reports false, with what it
+// charged given back, where the policy changes meanwhile.
+func (h *Pin) ahead(plan *bucket.Plan, n int64, r *Result) bool {
+	t, w, o := h.t, h.w, bucket.OriginOf(h.w.m.inc())
+	try := attempt{plan: plan, at: r.At}
+	for i, k := range plan.Active {
+		word, l := t.word(w.i, k), &plan.Limits[k]
+		for {
+			raw := word.Load()
+			in, cur := t.read(w, plan, k, raw, r.At)
+			if h.p.plan.Load() != plan || in != l {
+				t.uncharge(w, h.p, &try, plan.Active[:i])
+				return false
+			}
+			next := l.Charge(cur, o, r.At, n)
+			if !word.CompareAndSwap(raw, next) {
+				continue
+			}
+			try.cost[k] = n
+			if i == 0 {
+				r.First = next
+			}
+			r.Ahead = min(r.Ahead, l.AheadBefore(next, o, r.At, n))
+			r.Marks[k] = Mark{
+				Used: uint32(l.UsedTokens(next, o, r.At) - t.cold(w.i).corrected[k].Load()), Cost: saturate(n),
+			}
+			if d := l.Retry(next, o, r.At, 0); i == 0 || d > r.Retry {
+				r.Limit, r.Retry, r.Reset = k, d, l.Used(next, o, r.At)
+			}
+			break
+		}
+	}
+	return true
 }
 
 // maxAhead is how far ahead tokens are taken, 365 days: the words hold a little more.
@@ -82,18 +98,23 @@ const maxAhead = 365 * 24 * 3600 * 1_000_000_000
 // the policy changes it.
 func (h *Pin) Due(now clock.Time, n int64) int64 {
 	at := h.at(now)
-	due := int64(0)
-	for _, k := range h.p.plan.Load().Active {
-		raw, plan := loadWord(h.t.word(h.w.i, k), h.p)
-		l, cur := h.t.read(h.w, plan, k, raw, at)
-		c := h.t.state(h.w, k, l, raw)
-		m := n
-		if l.Kind() != bucket.TokenBucket {
-			m = min(n, l.Most(false))
+	for {
+		plan := h.p.plan.Load()
+		due := int64(0)
+		for _, k := range plan.Active {
+			raw := h.t.word(h.w.i, k).Load()
+			l, cur := h.t.read(h.w, plan, k, raw, at)
+			c := h.t.state(h.w, k, l, raw)
+			m := n
+			if l.Kind() != bucket.TokenBucket {
+				m = min(n, l.Most(false))
+			}
+			due = max(due, l.Wait(cur, &c, at, m, false))
 		}
-		due = max(due, l.Wait(cur, &c, at, m, false))
+		if h.p.plan.Load() == plan {
+			return due
+		}
 	}
-	return due
 }
 
 // Outlook tells who waits for n tokens whether and when they can be there: how long

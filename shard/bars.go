@@ -173,7 +173,19 @@ func (t *Table) isBlocked(k *Key) bool {
 	return ok
 }
 
-// barIfBlocked bars a new key whose apikey is blocked. It looks again afterwards: a
+// barPrivate bars a slot that its inserter has not published yet, so that it is
+// barred from the beginning, and returns its meta.
+func (t *Table) barPrivate(w place) meta {
+	if !w.m.barred() {
+		t.cold(w.i).bars.Store(w.m.inc()<<2 | blockedBar)
+		if m := w.m | barBit; w.s.swap(w.m, m) {
+			return m
+		}
+	}
+	return w.m
+}
+
+// barIfBlocked bars a new key whose apikey was blocked while it was published. It looks again afterwards: a
 // walk that unblocks may have passed before the bar was there.
 func (t *Table) barIfBlocked(w place, k *Key) {
 	for t.isBlocked(k) {

@@ -31,7 +31,7 @@ const (
 	// let others run.
 	rollbackTries = 64
 
-	// giftTries is for everybody else.
+	// giftTries is for everybody else, who goes on afterwards (busyWith).
 	giftTries = 1 << 14
 )
 

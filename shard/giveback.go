@@ -17,17 +17,13 @@ type Refund struct {
 
 // Refund gives back what a take took, as far as time has not refilled it already
 // (bucket.GiveBack). now is the gate's clock. It gives back nothing on a limit
-// that came, or changed its rate, after the take; and nothing at all in the rare
-// case that gifts says.
+// that came, or changed its rate, after the take.
 func (h *Pin) Refund(r Refund, now clock.Clock) {
 	if r.Slot != h.w.id() || r.N <= 0 && r.Marks == nil {
 		return
 	}
-	g := &h.t.cold(h.w.i).gifts
-	given, ok := g.begin(giftTries)
-	if !ok {
-		return
-	}
+	c := h.t.cold(h.w.i)
+	given := c.busyWith()
 	plan := h.p.plan.Load()
 	most := int64(0)
 	for i, k := range plan.Active {
@@ -45,7 +41,8 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 			most = max(most, h.t.giveBack(h.w, h.p, k, plan, b, now))
 		}
 	}
-	g.end(given, most)
+	c.gifts.end(given, most)
+	h.t.mayBeFull(h.w.i, unknown) // the handle may have been released
 }
 
 // gift is what is to be given back of a charge to one limit.
@@ -119,17 +116,15 @@ func (t *Table) correct(w place, k int, by int64) { t.cold(w.i).corrected[k].Add
 // truth says so. It goes down to nothing used.
 func (h *Pin) Credit(now clock.Time, n int64) {
 	at := h.at(now)
-	g := &h.t.cold(h.w.i).gifts
-	given, ok := g.begin(giftTries)
-	if !ok {
-		return
-	}
+	c := h.t.cold(h.w.i)
+	given := c.busyWith()
 	most := int64(0)
 	for _, k := range h.p.plan.Load().Active {
 		_, ns := h.credit(k, at, n)
 		most = max(most, ns)
 	}
-	g.end(given, most)
+	c.gifts.end(given, most)
+	h.t.mayBeFull(h.w.i, unknown)
 }
 
 // credit gives n tokens back to limit k, and returns how many it gave, and what
@@ -138,11 +133,11 @@ func (h *Pin) credit(k int, at clock.Time, n int64) (tokens, ns int64) {
 	word := h.t.word(h.w.i, k)
 	for n > 0 {
 		raw, plan := loadWord(word, h.p)
-		l, cur := h.t.read(h.w, plan, k, raw, at)
-		c := h.t.state(h.w, k, l, raw)
-		if !h.w.s.load().same(h.w.m) {
+		if !h.w.s.load().same(h.w.m) || !plan.Has(k) {
 			break
 		}
+		l, cur := h.t.read(h.w, plan, k, raw, at)
+		c := h.t.state(h.w, k, l, raw)
 		g := l.Relieve(cur, &c, at, n)
 		switch {
 		case g.Swap && word.CompareAndSwap(raw, g.Word):
@@ -168,10 +163,28 @@ func (h *Pin) CreditLimit(now clock.Time, limit string, n int64) bool {
 		return false
 	}
 	at := h.at(now)
-	g := &h.t.cold(h.w.i).gifts
-	if given, ok := g.begin(giftTries); ok {
-		_, ns := h.credit(k, at, n)
-		g.end(given, ns)
-	}
+	c := h.t.cold(h.w.i)
+	given := c.busyWith()
+	_, ns := h.credit(k, at, n)
+	c.gifts.end(given, ns)
+	h.t.mayBeFull(h.w.i, unknown)
 	return true
+}
+
+// Unahead gives back what Ahead took when the policy has changed since, as long as
+// none of it is due: from the limits that it was taken from and that are still there,
+// in tokens.
+func (h *Pin) Unahead(now clock.Time, marks *Marks, gen uint32) {
+	at := h.at(now)
+	c := h.t.cold(h.w.i)
+	given := c.busyWith()
+	most := int64(0)
+	for k := range marks {
+		if plan := h.p.plan.Load(); marks[k].Cost > 0 && plan.Has(k) && plan.Kept(k, gen) {
+			_, ns := h.credit(k, at, int64(marks[k].Cost))
+			most = max(most, ns)
+		}
+	}
+	c.gifts.end(given, most)
+	h.t.mayBeFull(h.w.i, unknown)
 }

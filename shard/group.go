@@ -172,8 +172,10 @@ func (g *Group) takeMany(now clock.Time, a *GroupAsk, r *Result) (v Verdict, whi
 // charges them key by key.
 func (g *Group) takeIn(tries []attempt, late []int64, now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
 	t := g.t
+	var gifts [MaxJoin]uint64 // before any word is read, for what is told of them
 	for i := range g.pins {
 		h := &g.pins[i]
+		gifts[i] = t.cold(h.w.i).gifts.w.Load()
 		at := now
 		if uint64(now)-uint64(h.w.s.seen.Load()) > grain {
 			at, late[i] = t.touch(h.w, h.p, now)
@@ -197,6 +199,7 @@ func (g *Group) takeIn(tries []attempt, late []int64, now clock.Time, a *GroupAs
 		}
 		if v == Allowed && r != nil {
 			which = g.tell(a, tries, late, r)
+			r.Known = g.quiet(&gifts)
 		}
 		for i := range g.pins {
 			runtime.KeepAlive(tries[i].plan)
@@ -302,10 +305,8 @@ func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (whi
 	for number := range g.pins { // the caller's order, for the marks
 		i := g.slot(number)
 		h := &g.pins[i]
-		before := g.t.cold(h.w.i).gifts.w.Load()
 		own := Result{Plan: tries[i].plan, At: tries[i].at, Late: late[i], Slot: h.w.id(), Keep: true}
 		g.t.tell(h.w, &tries[i], &own)
-		own.Known = before&busy == 0
 		if a.of(number) > 0 {
 			seq := g.t.countSeq(h.w)
 			if number == 0 {
@@ -333,6 +334,16 @@ func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (whi
 	// What is given back later is reckoned from the earliest of their times.
 	r.At = earliest
 	return which
+}
+
+// quiet reports whether nothing was given back or corrected since the gifts were read.
+func (g *Group) quiet(before *[MaxJoin]uint64) bool {
+	for i := range g.pins {
+		if w := g.t.cold(g.pins[i].w.i).gifts.w.Load(); w != before[i] || w&busy != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // slot returns which of the pins the caller's number names.

@@ -13,23 +13,22 @@ func (g *Group) Refund(at clock.Time, marks *Marks) {
 	for number, marked := 0, 0; number < len(g.pins); number++ {
 		h := &g.pins[g.slot(number)]
 		plan := h.p.plan.Load()
-		gifts := &h.t.cold(h.w.i).gifts
-		given, ok := gifts.begin(giftTries)
+		c := h.t.cold(h.w.i)
+		given := c.busyWith()
 		most := int64(0)
 		for _, k := range plan.Active {
 			if marked >= len(marks) {
 				break
 			}
-			if n := int64(marks[marked].Cost); ok && n > 0 {
+			if n := int64(marks[marked].Cost); n > 0 {
 				most = max(most, h.t.giveBack(h.w, h.p, k, plan, gift{
 					n: n, charged: bucket.Charged{At: at}, alone: true,
 				}, h.t.clock))
 			}
 			marked++
 		}
-		if ok {
-			gifts.end(given, most)
-		}
+		c.gifts.end(given, most)
+		h.t.mayBeFull(h.w.i, unknown)
 	}
 }
 

@@ -86,6 +86,9 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, a *Ask, r *R
 				return place{}, moved // the policy changed just now
 			}
 		}
+		if t.isBlocked(k) {
+			own.m = t.barPrivate(own)
+		}
 		// Room is reserved for the swap alone, so that inserters of one key do not
 		// hold room twice.
 		if !t.reserve() {

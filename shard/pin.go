@@ -168,7 +168,7 @@ func (h *Pin) charge(k int, at clock.Time, n int64) (added int64, ok bool) {
 	word := h.t.word(h.w.i, k)
 	for {
 		raw, plan := loadWord(word, h.p)
-		if !h.w.s.load().same(h.w.m) {
+		if !h.w.s.load().same(h.w.m) || !plan.Has(k) {
 			return 0, false
 		}
 		l, cur := h.t.read(h.w, plan, k, raw, at)

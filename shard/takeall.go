@@ -211,6 +211,11 @@ func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 	if len(done) == 0 {
 		return
 	}
+	// Pinned, so that the slot is not another key's when the gift comes to its ring.
+	if ok, _ := w.pin(pinMask); !ok {
+		return
+	}
+	defer w.unpin()
 	g := &t.cold(w.i).gifts
 	given, ok := g.begin(rollbackTries)
 	if !ok {

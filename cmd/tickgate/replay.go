@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,12 +13,14 @@ import (
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
+	"github.com/tickgate/tickgate/policy/venue"
 
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/policyfile"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/progress"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/replay"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/report"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/source"
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/venues"
 )
 
 const (
@@ -30,18 +33,20 @@ const (
 )
 
 type replayCmd struct {
-	Files []string `arg:"" name:"file" help:"Recordings to replay, in this order, plain or gzipped; - is standard input."`
+	Files []string `arg:"" optional:"" name:"file" help:"Recordings to replay, in this order, plain or gzipped; - is standard input."`
 
-	Policies   string   `placeholder:"FILE" help:"Policies, as JSON or YAML. Default: the built-in ones, 50/s for endpoints they do not name."`
-	Set        []string `sep:"none" placeholder:"ENDPOINT=LIMIT" help:"Replace or add one endpoint's limit, such as 'order.new=100/s burst=20'. Repeatable; several for one endpoint must all pass."`
-	Format     string   `enum:"auto,csv,combined,lobster" default:"auto" help:"Format of the recordings: ${enum}. auto looks at the first lines."`
-	LobsterKey string   `placeholder:"KEY" help:"Key of every LOBSTER message. Default: the file name up to its first underscore, the ticker."`
-	Speed      string   `enum:"max,recorded" default:"max" help:"max replays as fast as it goes, recorded keeps the recorded gaps. The decisions are the same."`
-	Strict     bool     `help:"Stop at the first malformed line, with exit status 1."`
-	MaxKeys    int      `default:"100000" placeholder:"N" help:"Size of the gate's table, in pairs of key and endpoint (default ${default})."`
-	Top        int      `default:"5" placeholder:"N" help:"How many of the worst keys to list per endpoint (default ${default})."`
-	JSON       bool     `name:"json" help:"Print the report as JSON."`
-	HTML       string   `name:"html" placeholder:"FILE" help:"Also write the report, with plots, as one HTML page that needs no network."`
+	Policies   string        `placeholder:"FILE" help:"Policies, as JSON or YAML. Default: the built-in ones, 50/s for endpoints they do not name."`
+	Venue      string        `placeholder:"NAME" help:"The limits of a trading venue, as documented; recorded endpoints are classes of messages, such as order.new. list prints the names."`
+	Guard      time.Duration `placeholder:"DURATION" help:"Stay within the limits although delays and clocks differ by so much."`
+	Set        []string      `sep:"none" placeholder:"ENDPOINT=LIMIT" help:"Replace or add one endpoint's limit, such as 'order.new=100/s burst=20'. Repeatable; several for one endpoint must all pass."`
+	Format     string        `enum:"auto,csv,combined,lobster" default:"auto" help:"Format of the recordings: ${enum}. auto looks at the first lines."`
+	LobsterKey string        `placeholder:"KEY" help:"Key of every LOBSTER message. Default: the file name up to its first underscore, the ticker."`
+	Speed      string        `enum:"max,recorded" default:"max" help:"max replays as fast as it goes, recorded keeps the recorded gaps. The decisions are the same."`
+	Strict     bool          `help:"Stop at the first malformed line, with exit status 1."`
+	MaxKeys    int           `default:"100000" placeholder:"N" help:"Size of the gate's table, in pairs of key and endpoint (default ${default})."`
+	Top        int           `default:"5" placeholder:"N" help:"How many of the worst keys to list per endpoint (default ${default})."`
+	JSON       bool          `name:"json" help:"Print the report as JSON."`
+	HTML       string        `name:"html" placeholder:"FILE" help:"Also write the report, with plots, as one HTML page that needs no network."`
 }
 
 // Help is printed under the flags.
@@ -57,9 +62,17 @@ Limits:
   100/s   100/10s   6000/m burst=200   unlimited   deny
   (burst is the bucket's capacity: how much passes at once)
 
+Venues: a message passes only if all the counts that its class draws on have room. Each recorded key has
+counts of its own, whatever the venue keeps them by. The recorded cost is for what the venue leaves open,
+such as the orders of a batch; other costs are the venue's. A class that the venue does not have is
+denied, "no policy". --set changes one of the venue's counts. With --guard the limits are those that
+stay right at the venue: see the package policy/venue.
+
 Examples:
 
   tickgate replay --policies trading.json orders.csv
+  tickgate replay --venue binance-spot --guard 10ms orders.csv
+  tickgate replay --venue list
   tickgate replay --set 'order.new=100/s burst=20' --set 'default=10/s' orders.csv
   tickgate replay --set 'GET /blog=2/s' --json access.log access.log.1.gz
   zcat day.csv.gz | tickgate replay --policies trading.yaml --html report.html -
@@ -85,6 +98,7 @@ func (c *replayCmd) Validate() error {
 			faults = append(faults, fmt.Errorf("--lobster-key: %w", err))
 		}
 	}
+	faults = append(faults, c.checkVenue()...)
 	stdin := 0
 	for _, f := range c.Files {
 		if f == source.Stdin {
@@ -99,8 +113,19 @@ func (c *replayCmd) Validate() error {
 
 // Run is called by the parser.
 func (c *replayCmd) Run(ctx context.Context, w *world) error {
-	set, err := c.policies()
+	if c.Venue == listVenues {
+		_, err := io.WriteString(w.stdout, venueNames())
+		return err
+	}
+	preset, err := c.preset()
 	if err != nil {
+		return err
+	}
+	set, through := policy.Set(nil), (func(*tickgate.Gate) replay.Taker)(nil)
+	if preset != nil {
+		set = preset.Policies
+		through = func(g *tickgate.Gate) replay.Taker { return venues.New(g, *preset) }
+	} else if set, err = c.policies(); err != nil {
 		return err
 	}
 	total, err := c.size()
@@ -118,6 +143,7 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 	res, err := replay.Run(ctx, replay.Config{
 		Files: c.Files, Stdin: w.stdin,
 		Source:   source.Options{Format: source.Format(c.Format), LobsterKey: c.LobsterKey},
+		Through:  through,
 		Gate:     func(first clock.Time) (*tickgate.Gate, error) { return c.gate(set, first) },
 		Recorded: c.Speed == "recorded", Strict: c.Strict, Top: c.Top,
 		Now: w.now, Sleep: w.sleep,
@@ -132,6 +158,9 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 	bar.Clear()
 	if faults > maxFaults {
 		w.say(fmt.Errorf("and %d more", faults-maxFaults))
+	}
+	if preset != nil {
+		res.Report.Venue = describe(preset, c.Guard)
 	}
 	n := res.Report.Total.Requests
 	if err != nil {
@@ -160,7 +189,8 @@ func (c *replayCmd) policies() (policy.Set, error) {
 			return nil, err
 		}
 	}
-	return policyfile.Override(set, c.Set)
+	set, err := policyfile.Override(set, c.Set)
+	return venue.Guard(set, c.Guard), err
 }
 
 // gate makes the gate the replay drives. Recorded times count from 1970 where

@@ -48,6 +48,7 @@ func TestGolden(t *testing.T) {
 		"itch.txt":  {"--policies", "testdata/trading.json", "testdata/itch-orders.csv"},
 		"itch.json": {"--json", "--policies", "testdata/trading.json", "testdata/itch-orders.csv"},
 		"itch.html": {"--policies", "testdata/trading.json", "testdata/itch-orders.csv"},
+		"venue.txt": {"--venue", "hkex-ocgc", "--guard", "10ms", "testdata/itch-orders.csv"},
 		"web.txt":   {"--set", "default=1/s burst=4", "--top", "3", "testdata/web-2015.csv"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,20 +6,44 @@
 #include "ringstate.pml"
 
 #define TAKE   0
-#define REFUND 1        /* gives back what it took, at any time */
+#define REFUND 1        /* gives back what it took, at any time, or not at all; the key is pinned meanwhile */
+#define ROLL   2        /* the same with no pin */
 
 /* The date of group x by the take w, in an entry that holds e: a group that had tokens keeps its voids. */
 #define DATED  E(T(w), (x == GROUP(S(b)) && (S(b) & ((1 << G) - 1)) != 0 -> V(e) : 0))
 
-/* What a gift is doing, as complete is part of it. */
-#define NONE 0
-#define RING 1          /* begin */
-#define LAP  2          /* has the ring gone round to the entry that was loaded? */
+/* The decision stands. */
+inline stands() {
+	CLAIM(!bad && (fits || due));
+	if
+	:: fits -> passed(at, n)
+	:: !fits
+	fi
+}
+
+/* Tell the base of a void in group lo. v is for the caller's use. */
+inline tells(v) {
+	do
+	:: b = base;
+		atomic {
+			v = GROUP(S(b)) + 1 - lo;
+			if
+			:: !OWNED(b) || v > R || VOIDS(b) > 0 && VOIDS(b) <= v -> b = 0; v = 0; break
+			:: else ->
+				if
+				:: base == b -> base = B(i, S(b), v); b = 0; v = 0; break       /* CAS */
+				:: base != b -> b = 0; v = 0
+				fi
+			fi
+		}
+	od
+}
 
 proctype Caller(byte n; byte ops; byte kind) {
 	byte i, at, e, x, lo;
-	byte f, left, to, mode; /* a gift's: entry, tokens not given back yet, tokens in the ring when it began */
+	byte left, to;          /* a gift's: tokens not given back yet; tokens in the ring */
 	short w, b;
+	bit giving;
 	bit due, fits, bad;     /* a denial is right; it fits so far; something wrong was read */
 again:
 	at = clk;
@@ -31,24 +55,20 @@ find:
 		/* Else another brings the key in: it is there, or gone, next time. */
 		fi
 	};
+#ifndef BUG_RING_NOT_OPENED
 	base = B(i, 0, 0);                                      /* open: the entries stay as they are */
+#endif
 	word = W(i, n, at);
 	atomic {
 		d_step { meta = WITH(meta, LIVE); forget(); swapped(0, n, at); passed(at, n) };
 		if
-		:: kind == REFUND -> goto refund
 		:: kind == TAKE -> goto took
+		:: kind != TAKE -> goto refund
 		fi
 	};
 
 load:
-	atomic {
-		w = word;
-		if
-		:: mode != NONE -> goto complete
-		:: mode == NONE
-		fi
-	};
+	w = word;
 	if
 	:: INC(meta) == i
 	:: INC(meta) != i -> goto moved
@@ -57,15 +77,9 @@ complete:
 	atomic {
 		b = base;
 		if
-		:: S(b) == CNT(w) && OWNED(b) ->
-			if
-			:: mode == NONE -> d_step { look(S(b), at, n) }; fits = true; goto decide
-			:: mode == RING -> goto span
-			:: mode == LAP  -> goto mark
-			fi
-#ifdef BUG_EARLY
-		:: mode == NONE && S(b) < CNT(w) && OWNED(b) ->
-			d_step { b = B(i, CNT(w), AGED(b, CNT(w) - S(b))); look(S(b), at, n) }; fits = true; goto decide
+		:: S(b) == CNT(w) && OWNED(b) -> goto whole
+#ifdef BUG_RING_EARLY
+		:: !giving && S(b) < CNT(w) && OWNED(b) -> b = B(i, CNT(w), AGED(b, CNT(w) - S(b))); goto whole
 #endif
 		:: else
 		fi
@@ -73,11 +87,7 @@ complete:
 	atomic {
 		if
 		:: word != w -> goto stale
-		:: word == w && !OWNED(b) ->
-			if
-			:: mode != NONE -> goto given
-			:: mode == NONE -> goto stale
-			fi
+		:: word == w && !OWNED(b) -> goto stale
 		:: word == w && OWNED(b) -> x = GROUP(S(b))
 		fi
 	};
@@ -86,7 +96,7 @@ date:
 	:: atomic { x > GROUP(CNT(w) - 1) -> x = 0; e = 0; break }
 	:: atomic { x <= GROUP(CNT(w) - 1) -> e = ring[AT(x)] };
 		if
-#ifndef BUG_NO_LOOK
+#ifndef BUG_RING_NO_LOOK
 		:: atomic { word != w -> goto stale }
 		:: atomic { word == w && e == DATED -> x++; e = 0; goto date }
 		:: word == w && e != DATED
@@ -102,7 +112,7 @@ date:
 		fi;
 		atomic {                                        /* CAS */
 			if
-			:: ring[AT(x)] == e -> d_step { lo = DATED; writes(e, lo); ring[AT(x)] = lo; lo = 0 }; x++
+			:: ring[AT(x)] == e -> d_step { lo = DATED; writes(x, e, lo); ring[AT(x)] = lo; lo = 0 }; x++
 			:: else
 			fi;
 			e = 0
@@ -110,22 +120,38 @@ date:
 	od;
 	atomic {                                                /* CAS */
 		if
-		:: base == b -> base = B(i, CNT(w), AGED(b, CNT(w) - S(b)))
-		:: else
+		:: base == b -> b = B(i, CNT(w), AGED(b, CNT(w) - S(b))); base = b
+		:: else -> b = 0; goto complete
 		fi;
-		b = 0;
-		goto complete
+whole:		if
+		:: giving -> goto span
+		:: !giving -> d_step { look(S(b), at, n) }; fits = true
+		fi
 	};
+	goto decide;
 stale:
-	atomic { w = 0; b = 0; e = 0; x = 0; fits = false; due = false; bad = false; goto load };
+	atomic {
+		w = 0; b = 0; e = 0; x = 0; lo = 0; to = 0; fits = false; due = false; bad = false;
+		if
+		:: giving -> goto give
+		:: !giving -> goto load
+		fi
+	};
 
 decide: /* tryRolling */
+#ifdef BUG_RING_TELL_FIRST
+#define MORE (VOIDS(b) != 0)                            /* room for one more, says the base */
+#define ONE_LOOK true
+#else
+#define MORE 0
+#define ONE_LOOK (VOIDS(b) == 0)
+#endif
 	if
-	:: atomic { VOIDS(b) == 0 && S(b) + n <= N }
-	:: atomic { VOIDS(b) == 0 && S(b) + n > N ->
-		x = GROUP(S(b) + n - N - 1); e = ring[AT(x)]; fits = OVER(e);
+	:: atomic { ONE_LOOK && S(b) + n <= N + MORE }
+	:: atomic { ONE_LOOK && S(b) + n > N + MORE ->
+		x = GROUP(S(b) + n - N - MORE - 1); e = ring[AT(x)]; fits = OVER(e);
 		d_step { reads(x, e) } }
-	:: atomic { VOIDS(b) != 0 -> x = FIRST(S(b)); lo = 0 };
+	:: atomic { !ONE_LOOK -> x = FIRST(S(b)); lo = 0 };
 		do
 		:: atomic { x < GROUPS(S(b)) ->
 			e = ring[AT(x)];
@@ -133,7 +159,7 @@ decide: /* tryRolling */
 			lo = lo + (OVER(e) -> 0 : IN(e, x, S(b))); x++ }
 		:: atomic { x >= GROUPS(S(b)) -> fits = (lo + n <= N); x = GROUP(S(b) + n - 1); lo = 0; break }
 		od;
-#ifndef BUG_NO_ROOM
+#ifndef BUG_RING_NO_ROOM
 		if                                              /* hasRoom */
 		:: atomic { fits && x >= R -> e = ring[AT(x)]; fits = OVER(e); d_step { reads(x - R, e) } }
 		:: atomic { !fits || x < R }
@@ -143,11 +169,11 @@ decide: /* tryRolling */
 	atomic {
 		e = 0; x = 0;
 		if
-#ifndef BUG_NOT_AGAIN
+#ifndef BUG_RING_NOT_AGAIN
 		:: !fits && word != w -> goto stale
-		:: !fits && word == w
+		:: !fits && word == w -> d_step { look(CNT(word), at, n) }
 #else
-		:: !fits
+		:: !fits -> d_step { if :: INC(meta) == i && VISIBLE(meta) -> look(CNT(word), at, n) :: else fi }
 #endif
 		:: fits && word != w -> goto stale
 		:: fits && word == w ->                         /* CAS */
@@ -166,42 +192,55 @@ settle:
 		e = meta;
 		if
 		:: INC(e) != i -> goto moved
-		:: INC(e) == i && ST(e) == LIVE -> goto settled
+		:: INC(e) == i && ST(e) == LIVE -> d_step { stands() }; goto settled
 		:: INC(e) == i && ST(e) != LIVE
 		fi
 	};
-	atomic {
+	atomic {                                                /* CAS: reopen */
 		if
-		:: meta == e -> meta = WITH(e, LIVE)
+		:: meta == e -> d_step { meta = WITH(e, LIVE); stands() }
 		:: meta != e -> e = 0; goto settle
 		fi
 	};
 settled:
 	atomic {
-		CLAIM(!bad);
 		e = 0;
 		if
-		:: !fits -> CLAIM(due); goto took
-		:: fits && kind == TAKE -> d_step { passed(at, n) }; goto took
-		:: fits && kind == REFUND -> d_step { passed(at, n) }; fits = false; due = false
+		:: !fits || kind == TAKE -> goto took
+		:: fits && kind != TAKE -> fits = false; due = false
 		fi
 	};
 
 refund:
 	atomic {                                                /* begin */
 		if
-		:: !busy -> busy = true; cnt[at] = cnt[at] - n; left = n
+		:: !busy ->
+			busy = true; giving = true; left = n;
+			if
+			:: INC(meta) == i ->
+				cnt[at] = cnt[at] - n;
+				if
+				:: kind == REFUND -> meta = WITH(meta, LIVE) + PIN
+				:: kind == ROLL
+				fi
+			:: INC(meta) != i && kind == REFUND -> goto given
+			:: INC(meta) != i && kind == ROLL
+			fi
 		:: true -> goto took
 		fi
 	};
-	atomic {
-		if
-		:: clk - at >= SPAN || INC(meta) != i -> goto given
-		:: clk - at < SPAN && INC(meta) == i -> mode = RING; goto load
-		fi
-	};
+give:	/* giveBack. The word, and then the time, which no taker in the word was later than */
+	w = word;
+	if
+	:: clk - at < SPAN
+	:: clk - at >= SPAN -> goto given
+	fi;
+	if
+	:: INC(meta) == i -> goto complete
+	:: INC(meta) != i -> goto given
+	fi;
 span:   /* inSpan: the first group that is not before at */
-	atomic { to = S(b); x = FIRST(to); lo = GROUPS(to); w = 0; b = 0 };
+	atomic { to = S(b); x = FIRST(to); lo = GROUPS(to); b = 0 };
 	do
 	:: atomic { x < lo ->
 		e = ring[AT((x + lo)/2)];
@@ -216,77 +255,62 @@ void:   /* group lo */
 	atomic {
 		if
 		:: lo >= GROUPS(to) || left == 0 -> goto given
-		:: else -> f = ring[AT(lo)]
-		fi;
-#ifdef BUG_OTHER_LAP
-		if
-		:: IN(f, lo, to) <= 0 -> lo++; f = 0; goto void
-		:: else
+		:: else -> e = ring[AT(lo)]
 		fi
 	};
-	atomic { b = base; goto mark };
+#ifdef BUG_RING_OTHER_LAP
+	if
+	:: OWNED(base)
+	:: !OWNED(base) -> goto given
+	fi;
 #else
-		mode = LAP; goto load
-	};
+	if
+	:: word == w
+	:: word != w -> goto stale
+	fi;
 #endif
-mark:
-	atomic {
-#ifdef BUG_OTHER_LAP
-		if
-		:: !OWNED(b) -> goto given
-		:: else
-		fi;
-#else
-		if
-		:: GROUP(S(b) - 1) >= lo + R -> goto given      /* others' by now */
-		:: else
-		fi;
+#ifdef BUG_RING_TELL_FIRST
+	tells(x);
 #endif
-		w = 0; b = 0;
-		if
-		:: IN(f, lo, to) <= 0 -> lo++; f = 0; goto void
-		:: else
-		fi
-	};
 	atomic {
 		if
-		:: ring[AT(lo)] == f ->                         /* CAS */
+		:: IN(e, lo, to) <= 0 -> lo++; e = 0; goto void
+		:: IN(e, lo, to) > 0 && ring[AT(lo)] == e ->    /* CAS */
 			d_step {
-				x = MIN(left, IN(f, lo, to));
-				marks(lo, f, x); ring[AT(lo)] = E(T(f), V(f) + x); left = left - x; f = 0
+				x = MIN(left, IN(e, lo, to));
+				marks(lo, e, x); ring[AT(lo)] = E(T(e), V(e) + x); left = left - x; e = 0
 			}
-		:: else -> f = 0; goto void
+		:: IN(e, lo, to) > 0 && ring[AT(lo)] != e -> e = 0; goto void
 		fi
 	};
-tell:
-	b = base;
+#ifndef BUG_RING_TELL_FIRST
+	tells(e);
+#endif
 	atomic {
-		e = GROUP(S(b)) + 1 - lo;
-		if
-		:: !OWNED(b) || e > R || VOIDS(b) > 0 && VOIDS(b) <= e
-		:: else ->
-			if
-			:: base == b -> base = B(i, S(b), e)    /* CAS */
-			:: else -> e = 0; b = 0; goto tell
-			fi
-		fi;
 		d_step {
 			if
 			:: INC(meta) == i && VISIBLE(meta) -> back[lo] = back[lo] + x
 			:: else
 			fi;
-			x = 0; e = 0; b = 0; lo++
+			x = 0; lo++
 		};
 		goto void
 	};
 given:
-	atomic { busy = false; goto took };
+	atomic {
+		busy = false;
+		if
+		:: kind == REFUND && INC(meta) == i -> meta = meta - PIN
+		:: else
+		fi;
+		goto took
+	};
 
 moved:
 	atomic { i = 0; e = 0; w = 0; b = 0; fits = false; due = false; bad = false; goto find };
 took:
 	atomic {
-		i = 0; at = 0; e = 0; x = 0; lo = 0; f = 0; left = 0; to = 0; mode = NONE; w = 0; b = 0; fits = false; due = false; bad = false;
+		i = 0; at = 0; e = 0; x = 0; lo = 0; left = 0; to = 0; giving = false; w = 0; b = 0; fits = false; due = false; bad = false;
 		ops--;
 		if
 		:: ops > 0 -> goto again
@@ -316,6 +340,9 @@ took:
 
 init {
 	atomic {
+#ifdef USED     /* tokens, at time 0, by takes that are complete */
+		meta = LIVE; word = W(0, USED, 0); base = B(0, USED, 0); cnt[0] = USED;
+#endif
 		run Clock();
 		run Caller(N1, OPS1, KIND1);
 		run Caller(N2, OPS2, KIND2);

@@ -22,15 +22,17 @@
 #define MAX(a,b) ((a) > (b) -> (a) : (b))
 #define MIN(a,b) ((a) < (b) -> (a) : (b))
 
-/* meta: incarnation, state. */
+/* meta: incarnation, pins, state. */
 #define FREE    0
 #define PRIVATE 1
 #define LIVE    2
 #define CLOSING 3
 #define ST(m)      ((m) & 3)
-#define INC(m)     ((m) >> 2)
+#define INC(m)     ((m) >> 4)
+#define PINS(m)    (((m) >> 2) & 3)
+#define PIN        4
 #define WITH(m,s)  (((m) & ~3) | (s))
-#define EMPTIED(m) ((INC(m) + 1) << 2)
+#define EMPTIED(m) ((INC(m) + 1) << 4)
 #define VISIBLE(m) (ST(m) >= LIVE)
 
 /* The word: incarnation, which stands for its origin; tokens; time of the last take. */
@@ -39,7 +41,7 @@
 #define CNT(w)   (((w) >> 3) & 31)
 
 /* The ring's base: owner, tokens, how far back the newest entry with voids is. */
-#ifdef BUG_NO_OWNER
+#ifdef BUG_RING_NO_OWNER
 #define B(i,s,v) (((s) << 3) | (v))
 #define OWNED(b) true
 #else
@@ -137,7 +139,7 @@ inline look(s, t, m) {
 		gx++
 	od;
 	gx = GROUP((s) + (m) - 1);
-	due = (gs + (m) > N || gx >= R && dated[gx - R] + SPAN > t);
+	due = (due || gs + (m) > N || gx >= R && dated[gx - R] + SPAN > t);
 	gx = 0; gs = 0
 }
 /* A look found v in the entry of group y. It is that group's date, and given back was what a gift gave back. */
@@ -147,17 +149,17 @@ inline reads(y, v) {
 	:: else
 	fi
 }
-/* An entry v becomes z. Of one key, times never go back. */
-inline writes(v, z) {
+/* The entry v of group y becomes z. From one round of the ring to the next, times never go back. */
+inline writes(y, v, z) {
 	if
-	:: INC(meta) == i && VISIBLE(meta) -> CLAIM(T(z) >= T(v))
+	:: INC(meta) == i && VISIBLE(meta) && y >= R -> CLAIM(T(z) >= T(v))
 	:: else
 	fi
 }
 /* m tokens of group y are marked as given back in an entry v: it is that group's. */
 inline marks(y, v, m) {
 	if
-	:: INC(meta) == i && VISIBLE(meta) -> CLAIM(T(v) == dated[y] && GROUP(CNT(word) - 1) < (y) + R); marked[y] = marked[y] + (m)
+	:: INC(meta) == i && VISIBLE(meta) -> CLAIM(at <= T(v) && T(v) <= dated[y]); marked[y] = marked[y] + (m)
 	:: else
 	fi
 }
@@ -176,11 +178,16 @@ proctype Evictor(byte tries; bit force) {
 	byte at, m;
 again:
 end:
-	atomic { VISIBLE(meta) -> at = clk; m = meta };
+	atomic { VISIBLE(meta) && PINS(meta) == 0 -> at = clk; m = meta };
 	if
 	:: atomic { force ->
 		if
+#ifdef BUG_RING_SAME_TIME
 		:: meta == m -> meta = EMPTIED(m)
+#else
+		/* The floor is no step of the evictor's: it says that the next key has a later time. */
+		:: meta == m && T(word) < clk -> meta = EMPTIED(m); flr = MAX(flr, T(word) + 1)
+#endif
 		:: else
 		fi;
 		goto done }

@@ -35,6 +35,8 @@ type Config struct {
 	Source source.Options
 	// Gate makes the gate once the time of the first request is known.
 	Gate func(first clock.Time) (*tickgate.Gate, error)
+	// Through says how to ask the gate, nil: each request by its key and endpoint.
+	Through func(*tickgate.Gate) Taker
 	// Recorded keeps the recorded gaps between requests, as the machine's
 	// clock measures them. A request that lies back in time follows at once.
 	Recorded bool
@@ -50,6 +52,11 @@ type Config struct {
 	// Both may be nil.
 	Fault    func(error)
 	Progress func(bytes, requests int64)
+}
+
+// Taker decides on one request. A gate is one.
+type Taker interface {
+	TakeAt(now clock.Time, key, endpoint string, cost int64) tickgate.Decision
 }
 
 // Result is what a replay found and how long its decisions took.
@@ -93,6 +100,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 type run struct {
 	cfg     Config
 	gate    *tickgate.Gate
+	taker   Taker
 	collect *report.Collector
 	inputs  []report.Input
 	bytes   int64 // of the inputs before the current one
@@ -183,10 +191,16 @@ func (r *run) file(ctx context.Context, in *source.Reader) error {
 }
 
 func (r *run) begin(first int64) (err error) {
-	r.gate, err = r.cfg.Gate(clock.Time(first))
+	if r.gate, err = r.cfg.Gate(clock.Time(first)); err != nil {
+		return err
+	}
+	r.taker = r.gate
+	if r.cfg.Through != nil {
+		r.taker = r.cfg.Through(r.gate)
+	}
 	r.first, r.latest = first, first
 	r.began = r.cfg.Now()
-	return err
+	return nil
 }
 
 func (r *run) fault(err error) {
@@ -216,7 +230,7 @@ func (r *run) decide(ctx context.Context) error {
 	start := r.cfg.Now()
 	for i := range records {
 		rec := &records[i]
-		decisions[i] = r.gate.TakeAt(clock.Time(rec.At), rec.Key, rec.Endpoint, rec.Cost)
+		decisions[i] = r.taker.TakeAt(clock.Time(rec.At), rec.Key, rec.Endpoint, rec.Cost)
 	}
 	took := r.cfg.Now().Sub(start)
 	r.spent += took

@@ -21,6 +21,7 @@ type page struct {
 	Requests  string
 	Summary   []fact
 	Inputs    []string
+	Venue     []string
 	Policies  []Policy
 	Note      string
 	Head      []string
@@ -68,6 +69,9 @@ func (r *Report) page() page {
 	}
 	for i := range r.Inputs {
 		p.Inputs = append(p.Inputs, r.Inputs[i].describe())
+	}
+	if r.Venue != nil {
+		p.Venue = r.Venue.lines()
 	}
 	if n := r.Gate.ForcedEvictions; n > 0 {
 		p.Note = plural(n, "key") + " were dropped before they had recovered: the table of " + comma(r.Gate.MaxKeys) + " keys is too small for this input."

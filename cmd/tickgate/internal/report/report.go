@@ -21,6 +21,7 @@ type Outcome struct {
 // output: fields are only ever added.
 type Report struct {
 	Inputs   []Input  `json:"inputs"`
+	Venue    *Venue   `json:"venue,omitempty"` // nil: the policies are of no preset
 	Policies []Policy `json:"policies"`
 	Gate     Gate     `json:"gate"`
 	FirstNS  int64    `json:"first_ns"` // earliest recorded time

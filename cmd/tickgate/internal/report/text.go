@@ -44,6 +44,11 @@ func (r *Report) head(b *strings.Builder) {
 		}
 		line(label, in.describe())
 	}
+	if r.Venue != nil {
+		for i, text := range r.Venue.lines() {
+			line([]string{"venue", ""}[min(i, 1)], text)
+		}
+	}
 	for i, p := range r.Policies {
 		label := "policy"
 		if i > 0 {
