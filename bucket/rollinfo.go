@@ -68,6 +68,15 @@ func (l *Limit) ringRoom(c *Cell, b base, now clock.Time) int64 {
 	return int64((from+r.mask+1)<<r.group - b.tokens())
 }
 
+// lost reports whether a caller who is a little late must reckon with tokens that
+// were pushed out of the ring: they were out of the span for the last take, but need
+// not be for it.
+func (l *Limit) lost(c *Cell, b base, t taken, now clock.Time) bool {
+	r := &l.roll
+	to := (b.tokens() + 1<<r.group - 1) >> r.group
+	return now < clock.Time(t.at<<r.group) && to > r.mask+1 && !r.over(c.Ring.at(r, to-r.mask-1), now)
+}
+
 // roomAfter returns how long until n tokens have room, ns.
 func (l *Limit) roomAfter(c *Cell, b base, now clock.Time, n int64) int64 {
 	r := &l.roll
@@ -83,7 +92,9 @@ func (l *Limit) leftRolling(w uint64, c *Cell, now clock.Time, capacity int64) i
 	b := l.ring(w, c, now)
 	left := capacity - l.live(c, b, now)
 	if b.voids() > 0 {
-		left = min(left, l.ringRoom(c, b, now))
+		if left = min(left, l.ringRoom(c, b, now)); l.lost(c, b, l.roll.read(w, c.Origin, now), now) {
+			return 0
+		}
 	}
 	return max(0, left)
 }
@@ -101,6 +112,9 @@ func (l *Limit) waitRolling(w uint64, c *Cell, now clock.Time, n, capacity int64
 		return over(c.Ring.at(r, uint64(last)>>r.group))
 	}
 	wait := l.roomAfter(c, b, now, n)
+	if t := r.read(w, c.Origin, now); l.lost(c, b, t, now) {
+		wait = max(wait, int64(clock.Time(t.at<<r.group)-now))
+	}
 	from, to := l.inSpan(c, b, now)
 	for live := l.live(c, b, now); live+n > capacity && from < to; from++ {
 		e := c.Ring.at(r, from)

@@ -61,7 +61,7 @@ func NewRolling(tokens, span, skew int64) (Limit, error) {
 	if span <= 0 {
 		faults = append(faults, ErrSpan)
 	}
-	if skew < 0 || span > maxSpan || skew > maxSpan-span {
+	if skew < 0 || span > maxSpan || span > 0 && skew > maxSpan-span {
 		faults = append(faults, ErrRolling)
 	}
 	if faults != nil {
@@ -131,7 +131,7 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 		last := int64(s) + n - capacity - 1
 		fits = last < 0 || r.over(c.Ring.at(r, uint64(last)>>(r.group&63)), now)
 	} else {
-		fits = l.live(c, b, now)+n <= capacity && l.hasRoom(c, b, now, n)
+		fits = !l.lost(c, b, t, now) && l.live(c, b, now)+n <= capacity && l.hasRoom(c, b, now, n)
 	}
 	if !fits {
 		if !c.holds() {

@@ -91,7 +91,7 @@ func newWindow(kind Kind, tokens int64, w window) (Limit, error) {
 	if w.span <= 0 || w.span > maxRefill {
 		faults = append(faults, ErrSpan)
 	}
-	if w.skew < 0 || w.span > 0 && w.skew >= (w.span+1)/2 {
+	if w.skew < 0 || w.span > 0 && w.skew > (w.span-1)/2 {
 		faults = append(faults, ErrSkew)
 	}
 	if kind == Aligned && w.wall == nil {
@@ -216,12 +216,13 @@ func (l *Limit) opened(before counted, now clock.Time) counted {
 	}
 	begin := v.begin(now)
 	c := counted{end: v.up(begin + clock.Time(v.span))}
+	slack := min(max(v.skew, slew), v.span/2)
 	switch over := int64(v.time(before.end) - v.time(v.up(begin))); {
-	case over > max(v.skew, slew):
+	case over > slack:
 		// The wall clock was stepped: the window before, by the clock of then, reaches
 		// into this one. What it counted may have been sent in this one.
 		c.used = before.used
-	case over >= -max(v.skew, slew):
+	case over >= -slack:
 		c.used = before.late // it was the window just before
 	}
 	return c

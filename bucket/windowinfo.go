@@ -80,7 +80,7 @@ func (l *Limit) givenWindow(w uint64, o Origin, at, now clock.Time, n int64) (ui
 		if now >= v.until(c) || at < begin-(1<<v.quant-1) {
 			return w, false
 		}
-		return l.unsent(c, o, at <= begin, now, n), true
+		return l.unsent(c, o, at <= begin+clock.Time(c.late*v.hold), now, n), true
 	}
 	inZone := v.late > 0 && at >= end-clock.Time(v.skew) && at < end
 	switch {
@@ -99,10 +99,10 @@ func (l *Limit) givenWindow(w uint64, o Origin, at, now clock.Time, n int64) (ui
 }
 
 // unsent takes n tokens off a window from the first event. If they are all that it
-// counted, the venue's window did not open, and neither did ours. If they opened it
-// and others came after them, the venue's began with one of those: later than ours,
-// by no more than has passed. Beyond what the skew allows for, the next window here
-// opens that much later, rounded up to 1/32 of a window.
+// counted, the venue's window did not open, and neither did ours. If they may have
+// opened it, and others came after them, the venue's began with one of those: later
+// than ours, by no more than has passed. So much later the next window opens here,
+// rounded up to 1/32 of a window.
 func (l *Limit) unsent(c counted, o Origin, first bool, now clock.Time, n int64) uint64 {
 	v := &l.window
 	c.used = max(0, c.used-n)
@@ -110,7 +110,7 @@ func (l *Limit) unsent(c counted, o Origin, first bool, now clock.Time, n int64)
 		return l.fullWindow(o, now)
 	}
 	begin := v.time(c.end) - clock.Time(v.span+v.skew)
-	if passed := int64(now - begin); first && passed > v.guard/2 {
+	if passed := int64(now - begin); first && passed > 1<<v.quant-1 {
 		c.late = max(c.late, (passed+v.hold-1)/v.hold)
 	}
 	return v.word(c, o, l.parity)

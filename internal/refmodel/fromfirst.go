@@ -101,8 +101,7 @@ type inOpened struct {
 
 // refund says that a take was not sent. If nothing else was counted, the window did
 // not open. If the take opened it, and others came after, it opened with one of
-// them, at the latest now: beyond what the skew allows for, the next one may open
-// that much later, in steps of Per/32.
+// them, at the latest now: that much later the next one may open, in steps of Per/32.
 func (f *fromFirst) refund(of mark) {
 	m, ok := of.(inOpened)
 	if !ok || f.window == nil || m.window != f.window || m.n == 0 {
@@ -113,7 +112,7 @@ func (f *fromFirst) refund(of mark) {
 	switch {
 	case f.window.count == 0:
 		f.window = nil
-	case m.at <= f.window.at && passed > f.limit.Skew:
+	case m.at <= f.window.at.Add(f.window.hold) && passed > 0:
 		step := (time.Duration(f.limit.Per) + 31) / 32
 		f.window.hold = max(f.window.hold, min(63, (passed+step-1)/step)*step)
 	}
