@@ -193,13 +193,17 @@ func TestFollowWaiterIsGivenNothingOfTheRefilled(t *testing.T) {
 				passed := drain(q.h.Allow)
 				close(ctx.goes)
 				synctest.Wait()
+				q.mu.Lock()
 				for _, e := range q.over {
 					require.NoError(t, e.err)
 					passed += 5
 				}
+				q.mu.Unlock()
 				require.LessOrEqual(t, passed, 11)
 				q.until(time.Minute)
+				q.mu.Lock()
 				q.over = nil
+				q.mu.Unlock()
 			})
 		})
 	}

@@ -75,7 +75,7 @@ func TestLargeWindowsNeverAdmitMore(t *testing.T) {
 
 func runLarge(t testing.TB, kind Kind, tape *tape) {
 	w := tape.largeWindow(kind)
-	p := newWindowPair(t, w, tape.uint(2), clock.Time(int64(tape.uint(8))>>2), int64(tape.uint(8))>>3)
+	p := newWindowPair(t, w, tape.uint(2), clock.Time(int64(tape.uint(8))>>3), int64(tape.uint(8))>>3)
 	defer p.explain()
 	plain := tape.below(2) == 0 // takes only
 	p.refunds = true

@@ -212,6 +212,7 @@ func (p *windowPair) credit(now clock.Time, n int64) {
 	p.log = append(p.log, receipt{at: p.s.seen})
 	p.note("credit of %d at %d", n, now)
 	p.s.credit(n)
+	p.crowds()
 	p.m.Credit(now, n)
 }
 
@@ -230,7 +231,14 @@ func (p *windowPair) refund(now clock.Time, k int) {
 	p.log = append(p.log, receipt{at: p.s.seen})
 	p.note("refund at %d of %d from %d", now, r.n, r.at)
 	p.s.giveBack(r.at, r.n)
+	p.crowds()
 	p.m.Refund(now, r.r)
+}
+
+// crowds notes that what was given back may have crowded a ring so that tokens count
+// for longer than the model's.
+func (p *windowPair) crowds() {
+	p.loose = p.loose || !p.room(p.w.tokens+1)
 }
 
 // lastQuantum reports whether the window in force may be over: what is charged then

@@ -40,11 +40,11 @@ func (t *tape) windowed(kind Kind) windowed {
 	return w
 }
 
-// moment reads the time of the next call. The key's own time stays below 2^62; see
-// TestRollingAtHugeTimes.
+// moment reads the time of the next call. The key's own times stay within 2^62 of each
+// other: a ring tells no more than that apart.
 func (p *windowPair) moment(t *tape) clock.Time {
 	now := t.moment(&p.w, p.now, p.retry)
-	if p.s.seen > farthest/4*3-(now-p.now) {
+	if p.s.seen > farthest/8*3-(now-p.now) {
 		return p.now
 	}
 	return now
@@ -82,9 +82,9 @@ func (t *tape) moment(w *windowed, now clock.Time, retry int64) clock.Time {
 	case 18:
 		d = maxIdle + int64(int8(t.uint(1)))
 	case 19:
-		return clock.Time(int64(t.uint(8)) >> 2)
+		return clock.Time(int64(t.uint(8)) >> 3)
 	}
-	const most = farthest >> 1
+	const most = farthest >> 2
 	return min(max(now+clock.Time(min(max(d, -most), most)), -most), most)
 }
 
@@ -109,7 +109,7 @@ func (t *tape) weight(l *Limit, urgent bool) int64 {
 // runWindow plays a tape on a window of a kind and on its model.
 func runWindow(t testing.TB, kind Kind, tape *tape) {
 	w := tape.windowed(kind)
-	start := clock.Time(int64(tape.uint(8)) >> 2)
+	start := clock.Time(int64(tape.uint(8)) >> 3)
 	if tape.below(2) == 0 {
 		start >>= 20
 	}

@@ -7,7 +7,7 @@
 //	  │                 │ meta │ ident │ word 0 │ word 1 │ seen │ key: 24 bytes    │
 //	  │                 └──────┴───────┴────────┴────────┴──────┴──────────────────┘
 //	  │                  0      8       16       24       32     40               64
-//	  ├── cold ──────── 128 bytes for each slot: words 2 to 7, refund counters, clock shift;
+//	  ├── cold ──────── 256 bytes for each slot: words 2 to 7, refund counters, clock shift, bars;
 //	  │                 reserved, but no memory until a key needs it
 //	  ├── ext ───────── 488 bytes for each slot: what a key has beyond 24 bytes; likewise
 //	  ├── headers ───── one word for each group of 8 home positions, touched by inserts only

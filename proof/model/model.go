@@ -5,7 +5,8 @@ package model
 import "embed"
 
 // Files are the models: slot.pml, which includes state, taker, two and evictor;
-// refund.pml; and change.pml and bring.pml, which include plans.
+// refund.pml; change.pml and bring.pml, which include plans; and ring.pml, which
+// includes ringstate.
 //
 //go:embed *.pml
 var Files embed.FS

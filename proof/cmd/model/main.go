@@ -1,7 +1,7 @@
 // Model checks the models of the table's protocol with spin, exhaustively, and
 // that each bug seeded into them is caught. It prints one table.
 //
-// It needs spin and gcc, two processors for about three minutes, and 3 GB of memory.
+// It needs spin and gcc, two processors for about four minutes, and 3 GB of memory.
 // Arguments name the models to check, such as change.pml; without any, all are.
 // Exit status: 0 all is as it should be; 1 a surprise; 3 spin or gcc is missing.
 package main
