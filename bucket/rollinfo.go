@@ -309,10 +309,15 @@ func (l *Limit) copyRolling(prev *Limit, w uint64, from, to *Cell, at clock.Time
 	for g, end := prev.inSpan(from, b, at); g < end; g++ {
 		e := from.Ring.at(&prev.roll, g)
 		last = r.quanta(e.time(&prev.roll, at))
-		for range prev.in(e, g, b) {
-			to.Ring.word(1 + uint64(n)>>r.group&r.mask).Store(uint64(r.entry(last, 0)))
-			n++
+		m := prev.in(e, g, b)
+		if m == 0 {
+			continue
 		}
+		first, end := uint64(n)>>r.group, uint64(n+m-1)>>r.group
+		for k := max(first, end-min(end, r.mask)); k <= end; k++ { // no more than the ring holds
+			to.Ring.word(1 + k&r.mask).Store(uint64(r.entry(last, 0)))
+		}
+		n += m
 	}
 	to.Ring.word(0).Store(uint64(newBase(to.Owner&(1<<16-1), uint64(n), 0)))
 	return r.word(taken{at: max(last, r.quanta(clock.Time(t.at<<prev.roll.group))), n: uint64(n)}, from.Origin, l.parity)

@@ -40,6 +40,9 @@ type window struct {
 
 	// hold is the unit of late in a window from the first event, ns; else 0.
 	hold int64
+
+	// calm is how many quanta before its end a window has nothing to it but its count.
+	calm int64
 }
 
 const (
@@ -129,6 +132,7 @@ func (v *window) lay(kind Kind, count int) bool {
 	if kind == FromFirst {
 		v.guard += 2 * v.skew
 	}
+	v.calm = (max(v.guard, v.skew)+1<<v.quant-1)>>v.quant + 1
 	return v.quant == 0 || v.span>>v.quant >= 100
 }
 
@@ -257,8 +261,28 @@ func (l *Limit) count(c counted, now clock.Time, n int64) counted {
 	return c
 }
 
-// tryWindow is [Limit.Try] for windows.
+// TryWindow is [Limit.Try] of an ordinary call, for a limit that counts in windows.
+func (l *Limit) TryWindow(w uint64, o Origin, now clock.Time, n int64) (uint64, Outcome) {
+	next, ok := l.tryWindow(w, o, now, n, l.tokens)
+	if !ok {
+		return 0, Short
+	}
+	return next, Fits
+}
+
+// tryWindow is [Limit.Try] for windows. The usual case, well before the end of the
+// window in force, is a comparison and an addition.
 func (l *Limit) tryWindow(w uint64, o Origin, now clock.Time, n, capacity int64) (uint64, bool) {
+	v := &l.window
+	u, s := w-uint64(o)-v.zero, v.shift()
+	if int64(u-uint64(v.quanta(now))<<s)>>s > v.calm {
+		return w + uint64(n)<<1, int64(u>>1&(1<<(v.count&63)-1))+n <= capacity
+	}
+	return l.tryLate(w, o, now, n, capacity)
+}
+
+// tryLate is tryWindow near the end of the window in force and after it.
+func (l *Limit) tryLate(w uint64, o Origin, now clock.Time, n, capacity int64) (uint64, bool) {
 	v := &l.window
 	c := v.read(w, o, now)
 	if now >= v.until(c) {
@@ -267,9 +291,5 @@ func (l *Limit) tryWindow(w uint64, o Origin, now clock.Time, n, capacity int64)
 	if c.used+n > capacity || v.shut(c, now) {
 		return 0, false
 	}
-	c.used += n
-	if v.counts(c, now) {
-		c.late += n
-	}
-	return v.word(c, o, l.parity), true
+	return v.word(l.count(c, now, n), o, l.parity), true
 }

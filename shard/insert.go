@@ -133,7 +133,7 @@ func (t *Table) open(w place, p *Policy, now clock.Time, a *Ask, r *Result) (use
 	if a.takes() && admit(plan, a) != Allowed {
 		return 0, false
 	}
-	try := attempt{plan: plan, at: now, urgent: a.Urgent, takes: a.takes()}
+	try := attempt{plan: plan, at: now, urgent: a.Urgent, takes: a.takes(), tells: r != nil}
 	for _, k := range plan.Active {
 		l, n := &plan.Limits[k], a.of(plan, k)
 		if n > l.Most(a.Urgent) {
@@ -142,7 +142,7 @@ func (t *Table) open(w place, p *Policy, now clock.Time, a *Ask, r *Result) (use
 		try.limit[k], try.cost[k] = l, n
 		try.next[k] = l.First(o, now, n)
 		try.raw[k] = try.next[k]
-		try.left[k], try.spent[k] = l.Most(a.Urgent), 0
+		try.left[k] = int32(min(l.Most(a.Urgent), bucket.MaxCount))
 		used = max(used, l.Owes(try.next[k], o, now))
 	}
 	w.s.seen.Store(int64(now))

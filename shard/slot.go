@@ -93,10 +93,17 @@ func (t *Table) ext(i uint32) *ext {
 
 // state returns where limit l keeps its state, as word k, for the key at w, and
 // the word as it was loaded.
-func (t *Table) state(w place, k int, l *bucket.Limit, raw uint64) bucket.Cell {
-	return bucket.Cell{
-		Word: t.word(w.i, k), Raw: raw, Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
-	}
+func (t *Table) state(w place, k int, l *bucket.Limit, raw uint64) (c bucket.Cell) {
+	t.locate(&c, w, k, l, raw)
+	return c
+}
+
+// locate is state in place: copying the cell right after it was written stalls for as
+// long as a swap takes.
+func (t *Table) locate(c *bucket.Cell, w place, k int, l *bucket.Limit, raw uint64) {
+	c.Word, c.Raw = t.word(w.i, k), raw
+	c.Origin, c.Owner = bucket.OriginOf(w.m.inc()), w.m.inc()
+	c.Ring = l.Ring(w.i)
 }
 
 // word returns word k of slot i.

@@ -18,9 +18,9 @@ type attempt struct {
 	raw    [bucket.MaxLimits]uint64        // as loaded
 	next   [bucket.MaxLimits]uint64        // after the take
 	cost   [bucket.MaxLimits]int64         // tokens
-	left   [bucket.MaxLimits]int64         // of a rolling limit: tokens left before the take,
-	spent  [bucket.MaxLimits]int64         // and used before it; where it is to be explained
 	limit  [bucket.MaxLimits]*bucket.Limit // that decides: the one in force, or until the change comes, before
+	left   [bucket.MaxLimits]int32         // of a rolling limit, tokens left before the take, and
+	spent  [bucket.MaxLimits]int32         // used before it; where it is to be explained
 }
 
 // word is the word k that the attempt left in the slot.
@@ -103,7 +103,8 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		l, cur := t.read(w, plan, k, try.raw[k], try.at)
 		n := a.of(plan, k)
 		try.limit[k], try.cost[k] = l, n
-		c := t.state(w, k, l, try.raw[k])
+		var c bucket.Cell
+		t.locate(&c, w, k, l, try.raw[k])
 		if n > l.Most(a.Urgent) {
 			if r != nil {
 				r.Limit = k
@@ -158,14 +159,14 @@ func (t *Table) longest(w place, try *attempt, r *Result) {
 // need not be as this take left it.
 func (a *attempt) before(k int, l *bucket.Limit, cur uint64, c *bucket.Cell) {
 	if a.tells && l.Kind() == bucket.Rolling {
-		a.left[k], a.spent[k] = l.Left(cur, c, a.at, a.urgent), l.Spent(cur, c, a.at)
+		a.left[k], a.spent[k] = int32(l.Left(cur, c, a.at, a.urgent)), int32(l.Spent(cur, c, a.at))
 	}
 }
 
 // after returns the tokens left and used of limit k after the take.
 func (a *attempt) after(k int, l *bucket.Limit, cur uint64, c *bucket.Cell) (left, used int64) {
 	if l.Kind() == bucket.Rolling && a.cost[k] > 0 {
-		return a.left[k] - a.cost[k], a.spent[k] + a.cost[k]
+		return int64(a.left[k]) - a.cost[k], int64(a.spent[k]) + a.cost[k]
 	}
 	return l.Left(cur, c, a.at, a.urgent), l.SpentWhole(cur, c, a.at)
 }

@@ -86,10 +86,15 @@ func (t *Table) takeLone(w place, p *Policy, now clock.Time, n int64) Verdict {
 		if !l.Fits(n) {
 			return TooCostly
 		}
-		c := bucket.Cell{
-			Word: &s.words[0], Raw: raw, Origin: bucket.OriginOf(w.m.inc()), Ring: l.Ring(w.i), Owner: w.m.inc(),
+		o := bucket.OriginOf(w.m.inc())
+		var next uint64
+		var got bucket.Outcome
+		if l.Kind() == bucket.Rolling {
+			c := bucket.Cell{Word: &s.words[0], Raw: raw, Origin: o, Ring: l.Ring(w.i), Owner: w.m.inc()}
+			next, got = l.Try(raw, &c, at, n, false)
+		} else {
+			next, got = l.TryWindow(raw, o, at, n)
 		}
-		next, got := l.Try(raw, &c, at, n, false)
 		v := Limited
 		if got == bucket.Short && s.words[0].Load() != raw {
 			continue // two changes may lie between the word and the plan
