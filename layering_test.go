@@ -23,6 +23,8 @@ var mayImport = map[string][]string{
 	"shard":                 {"clock", "bucket", "internal/pad", "internal/invariants"},
 	"policy":                {},
 	"policy/venue":          {"policy"},
+	"idem":                  {"clock", "internal/pad", "internal/invariants"},
+	"adapter/httplimit":     {"", "clock", "bucket", "policy", "shard", "idem", "internal/pad", "internal/invariants"},
 	"ratecompat":            {"clock", "bucket", "internal/pad", "internal/invariants"},
 	"internal/pad":          {},
 	"internal/invariants":   {},

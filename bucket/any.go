@@ -139,7 +139,7 @@ func (l *Limit) First(o Origin, now clock.Time, n int64) uint64 {
 		w, _ := l.Take(l.Full(o, now), o, now, n)
 		return w
 	case l.kind == Rolling:
-		return l.roll.word(taken{at: l.roll.quanta(now), n: uint64(n)}, o, l.parity)
+		return l.roll.word(taken{at: l.roll.quanta(now), n: uint64(n)}, o)
 	}
 	w, _ := l.tryWindow(l.fullWindow(o, now), o, now, n, l.most)
 	return w

@@ -55,12 +55,12 @@ func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 		after = min(quo, maxAhead) // before evening out, which could wrap
 		after += after & 1         // positions are even
 	}
-	return (l.pos(o, at) + after) | l.parity
+	return l.pos(o, at) + after
 }
 
 // moved returns the word on l's axis and with its parity, otherwise the same.
 func (l *Limit) moved(prev *Limit, w uint64) uint64 {
-	return (w&^parityBit - prev.zero + l.zero) | l.parity
+	return w - prev.mark + l.mark
 }
 
 // convertWindow is Convert where one of the two counts in windows. The same
@@ -72,7 +72,7 @@ func (l *Limit) convertWindow(prev *Limit, w uint64, o Origin, at clock.Time) ui
 		if l.kind == Aligned && l.window.late > 0 && prev.window.late == 0 && at >= l.window.zone(c.end) {
 			c.late = c.used // it was not kept apart
 		}
-		return l.window.word(c, o, l.parity)
+		return l.window.word(c, o)
 	}
 	return l.holding(o, at, prev.Spent(w, &Cell{Origin: o}, at))
 }

@@ -69,7 +69,7 @@ func TestConvertKeepsWhatIsUsed(t *testing.T) {
 		w -= min(uint64(used(w, l.pos(o, at))), 2*rng.Uint64N(1<<20)) // not whole tokens only
 		for range 3 {
 			m := randomLimit(rng)
-			m.parity = l.parity ^ 1
+			m = m.WithParity(l.Parity() ^ 1)
 			checkConvert(t, &l, &m, w, o, at)
 			l, w = m, m.Convert(&l, w, o, at)
 		}
@@ -80,7 +80,7 @@ func TestConvertKeepsWhatIsUsed(t *testing.T) {
 func checkConvert(t testing.TB, l, m *Limit, w uint64, o Origin, at clock.Time) {
 	next := m.Convert(l, w, o, at)
 	require.Equal(t, next, m.Convert(l, w, o, at), "a pure function")
-	require.Equal(t, m.parity, Parity(next))
+	require.Equal(t, m.Parity(), Parity(next))
 	before, after := usedTokens(l, w, o, at), usedTokens(m, next, o, at)
 	require.LessOrEqual(t, used(next, m.pos(o, at)), int64(maxAhead))
 	if used(next, m.pos(o, at)) == maxAhead {
@@ -97,7 +97,7 @@ func checkConvert(t testing.TB, l, m *Limit, w uint64, o Origin, at clock.Time) 
 // A debt so large that evening it out would carry past 64 bits.
 func TestConvertDoesNotWrap(t *testing.T) {
 	l := Limit{unit: 2, cost: 4, room: 40, tokens: 10}
-	m := Limit{unit: 2, cost: 30, room: 300, tokens: 10, parity: 1}
+	m := Limit{unit: 2, cost: 30, room: 300, tokens: 10, mark: 1}
 	for less := range uint64(40) {
 		u := (1<<64-1)/15*2 - 2*less // times 15/2: 2^64 − 1 at first
 		require.Less(t, u, uint64(1<<62))

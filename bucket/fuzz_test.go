@@ -94,7 +94,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		m.parity = 1
+		m = m.WithParity(1)
 		o, now := Origin(origin&^1), clock.Time(at)
 		w := l.Charge(l.Full(o, now), o, now, charge&math.MaxInt64)
 		w -= min(less&^1, uint64(used(w, l.pos(o, now))))

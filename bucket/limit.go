@@ -47,8 +47,9 @@ type Limit struct {
 	cost   int64  // 2c: position units a token
 	room   int64  // 2·C·c: the capacity in position units, for ordinary calls
 	tokens int64  // C: the capacity in tokens, for ordinary calls
-	parity uint64 // 0 or 1: what the words of this generation carry
-	zero   uint64 // even: where the axis of this generation begins; see [Plan]
+	// mark is what a word of this generation carries beside its position: the parity,
+	// 0 or 1, and an even number, where the axis of the generation begins; see [Plan].
+	mark uint64
 
 	// Urgent calls may use the reserve as well.
 	whole int64 // room with the reserve
@@ -109,16 +110,18 @@ func (l *Limit) Rate() (tokens, per int64) {
 
 // WithParity returns l for words that carry the given parity, 0 or 1.
 func (l Limit) WithParity(p uint64) Limit {
-	l.parity = p & parityBit
+	return l.marked(l.mark&^parityBit | p&parityBit)
+}
+
+// marked returns l with a mark.
+func (l Limit) marked(mark uint64) Limit {
+	l.mark, l.window.mark, l.roll.mark = mark, mark, mark
 	return l
 }
 
 // of returns l for the words of a generation.
 func (l Limit) of(gen uint32, parity uint64) Limit {
-	l.parity = parity
-	l.zero = uint64(gen) * axisStep
-	l.window.zero, l.roll.zero = l.zero, l.zero
-	return l
+	return l.marked(uint64(gen)*axisStep | parity)
 }
 
 // axisStep is how far the axes of two generations in a row are apart: the fraction
@@ -127,19 +130,23 @@ func (l Limit) of(gen uint32, parity uint64) Limit {
 const axisStep = 0x6A09E667F3BCC908
 
 // Parity returns the parity that words of this generation carry.
-func (l *Limit) Parity() uint64 { return l.parity }
+func (l *Limit) Parity() uint64 { return l.mark & parityBit }
+
+// Reads reports whether the parity of w is that of l's generation.
+func (l *Limit) Reads(w uint64) bool { return (w^l.mark)&parityBit == 0 }
 
 // Parity returns the parity of a word.
 func Parity(w uint64) uint64 { return w & parityBit }
 
 // Full returns the word of a bucket that is full at now.
 func (l *Limit) Full(o Origin, now clock.Time) uint64 {
-	return l.pos(o, now) | l.parity
+	return l.pos(o, now)
 }
 
-// pos is the doubled position of t. It is even, whatever wraps.
+// pos is the doubled position of t with the generation's mark: the word of a bucket
+// that is full at t. Words of the generation differ from it by even numbers.
 func (l *Limit) pos(o Origin, t clock.Time) uint64 {
-	return uint64(t)*l.unit + uint64(o) + l.zero
+	return uint64(t)*l.unit + uint64(o) + l.mark
 }
 
 // Origin is where an axis has its zero. Only differences of positions matter, so
@@ -155,6 +162,7 @@ type Origin uint64
 func OriginOf(n uint64) Origin { return Origin(n * 0x9E3779B97F4A7C16) }
 
 // used is what w lacks to be full at position p, in doubled units, never below 0.
+// Both have the mark of one generation.
 func used(w, p uint64) int64 {
-	return max(0, int64(w&^parityBit-p))
+	return max(0, int64(w-p))
 }

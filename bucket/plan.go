@@ -177,7 +177,7 @@ func (p *Plan) Prepare(next *Plan) *Plan {
 }
 
 // Parity returns the parity of the words of this generation.
-func (p *Plan) Parity() uint64 { return p.Limits[0].parity }
+func (p *Plan) Parity() uint64 { return p.Limits[0].Parity() }
 
 // Gen numbers the generations of a policy: 0, 1, 2, …
 func (p *Plan) Gen() uint32 { return p.gen }
@@ -197,7 +197,7 @@ func (p *Plan) Had(i int, gen uint32) bool { return int32(gen-p.since[i]) >= 0 }
 // at the new rate would be credited to what was used after it.
 func (p *Plan) Read(i int, w uint64, o Origin, newest clock.Time) (*Limit, uint64) {
 	l := &p.Limits[i]
-	if Parity(w) == l.parity || p.prev == nil {
+	if l.Reads(w) || p.prev == nil {
 		return l, w
 	}
 	at := p.ChangedFor(newest)
@@ -219,7 +219,7 @@ func (p *Plan) Read(i int, w uint64, o Origin, newest clock.Time) (*Limit, uint6
 // change has come to the key, nil if none does any more.
 func (p *Plan) Before(i int, w uint64) *Limit {
 	l := &p.Limits[i]
-	if Parity(w) == l.parity || p.prev == nil || p.fresh>>i&1 == 1 || l.Converts(&p.prev.Limits[i]) {
+	if l.Reads(w) || p.prev == nil || p.fresh>>i&1 == 1 || l.Converts(&p.prev.Limits[i]) {
 		return nil
 	}
 	return &p.prev.Limits[i]

@@ -152,7 +152,7 @@ func (l *Limit) chargeRolling(w uint64, c *Cell, now clock.Time, n int64) (uint6
 	if n > 0 && !l.hasRoom(c, b, now, n) {
 		n = l.most // what is pushed out counted: then these must
 	}
-	return r.word(taken{at: max(t.at, r.quanta(now)), n: t.n + uint64(n)}, c.Origin, l.parity), Fits
+	return r.word(taken{at: max(t.at, r.quanta(now)), n: t.n + uint64(n)}, c.Origin), Fits
 }
 
 // creditRolling gives up to n tokens back, those that would be out of the span
@@ -293,7 +293,7 @@ func (l *Limit) fillRolling(c *Cell, at clock.Time, n int64) uint64 {
 	if n == 0 {
 		return l.fullRolling(c.Origin, at, 0)
 	}
-	return r.word(taken{at: r.quanta(at), n: uint64(n)}, c.Origin, l.parity)
+	return r.word(taken{at: r.quanta(at), n: uint64(n)}, c.Origin)
 }
 
 // copyRolling makes the ring of to one that holds what prev's holds at the time
@@ -320,7 +320,7 @@ func (l *Limit) copyRolling(prev *Limit, w uint64, from, to *Cell, at clock.Time
 		n += m
 	}
 	to.Ring.word(0).Store(uint64(newBase(to.Owner&(1<<16-1), uint64(n), 0)))
-	return r.word(taken{at: max(last, r.quanta(clock.Time(t.at<<prev.roll.group))), n: uint64(n)}, from.Origin, l.parity)
+	return r.word(taken{at: max(last, r.quanta(clock.Time(t.at<<prev.roll.group))), n: uint64(n)}, from.Origin)
 }
 
 // overflowed reports whether the ring is full of tokens that count: then there may

@@ -34,7 +34,7 @@ type rolling struct {
 	per   int64  // ns, without
 	group uint8  // g: 2^g tokens share an entry
 	mask  uint64 // entries in the ring − 1
-	zero  uint64 // Limit.zero
+	mark  uint64 // Limit.mark
 }
 
 const (
@@ -97,7 +97,7 @@ func (r *rolling) countMask() uint64 { return 1<<((countBits+r.group)&63) - 1 }
 func (r *rolling) quanta(t clock.Time) int64 { return -(int64(-t) >> (r.group & 63)) }
 
 func (r *rolling) read(w uint64, o Origin, now clock.Time) taken {
-	w -= uint64(o) + r.zero
+	w -= uint64(o) + r.mark
 	q := int64(now) >> (r.group & 63)
 	s := (1 + countBits + r.group) & 63
 	return taken{
@@ -106,15 +106,15 @@ func (r *rolling) read(w uint64, o Origin, now clock.Time) taken {
 	}
 }
 
-func (r *rolling) word(t taken, o Origin, parity uint64) uint64 {
-	return (uint64(t.at)<<((1+countBits+r.group)&63) | t.n&r.countMask()<<1 | parity) + uint64(o) + r.zero
+func (r *rolling) word(t taken, o Origin) uint64 {
+	return (uint64(t.at)<<((1+countBits+r.group)&63) | t.n&r.countMask()<<1) + uint64(o) + r.mark
 }
 
 // fullRolling is the word of a limit that counts nothing at now, over a ring in
 // which n tokens were counted.
 func (l *Limit) fullRolling(o Origin, now clock.Time, n uint64) uint64 {
 	long := int64(now-clock.Time(l.roll.span)) >> l.roll.group // rounded down: over
-	return l.roll.word(taken{at: long, n: n}, o, l.parity)
+	return l.roll.word(taken{at: long, n: n}, o)
 }
 
 // tryRolling is [Limit.Try] for a rolling limit.
@@ -139,7 +139,7 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 		}
 		return 0, Short
 	}
-	return r.word(taken{at: max(t.at, r.quanta(now)), n: t.n + uint64(n)}, c.Origin, l.parity), Fits
+	return r.word(taken{at: max(t.at, r.quanta(now)), n: t.n + uint64(n)}, c.Origin), Fits
 }
 
 // over reports whether an entry's tokens are out of the span that ends at now.

@@ -29,7 +29,7 @@ type window struct {
 	span  int64 // length, ns
 	skew  int64 // ns
 	wall  clock.Wall
-	zero  uint64 // Limit.zero
+	mark  uint64 // Limit.mark
 	count uint8  // bits of count
 	late  uint8  // bits of late; 0 without a skew
 	quant uint8  // a quantum is 2^quant ns
@@ -174,7 +174,7 @@ func (v *window) time(q int64) clock.Time { return clock.Time(q << (v.quant & 63
 
 // read takes a word apart. Only the distance of the end from now is in it.
 func (v *window) read(w uint64, o Origin, now clock.Time) counted {
-	w -= uint64(o) + v.zero
+	w -= uint64(o) + v.mark
 	q := v.quanta(now)
 	s := v.shift()
 	return counted{
@@ -185,10 +185,10 @@ func (v *window) read(w uint64, o Origin, now clock.Time) counted {
 }
 
 // word puts a word together.
-func (v *window) word(c counted, o Origin, parity uint64) uint64 {
+func (v *window) word(c counted, o Origin) uint64 {
 	used := uint64(min(c.used, 1<<(v.count&63)-1))
 	late := uint64(min(c.late, 1<<(v.late&63)-1))
-	return (uint64(c.end)<<(v.shift()&63) | late<<((1+v.count)&63) | used<<1 | parity) + uint64(o) + v.zero
+	return (uint64(c.end)<<(v.shift()&63) | late<<((1+v.count)&63) | used<<1) + uint64(o) + v.mark
 }
 
 // zone is the time from which what an aligned window admits counts in the next
@@ -274,7 +274,7 @@ func (l *Limit) TryWindow(w uint64, o Origin, now clock.Time, n int64) (uint64, 
 // window in force, is a comparison and an addition.
 func (l *Limit) tryWindow(w uint64, o Origin, now clock.Time, n, capacity int64) (uint64, bool) {
 	v := &l.window
-	u, s := w-uint64(o)-v.zero, v.shift()
+	u, s := w-uint64(o)-v.mark, v.shift()
 	if int64(u-uint64(v.quanta(now))<<s)>>s > v.calm {
 		return w + uint64(n)<<1, int64(u>>1&(1<<(v.count&63)-1))+n <= capacity
 	}
@@ -291,5 +291,5 @@ func (l *Limit) tryLate(w uint64, o Origin, now clock.Time, n, capacity int64) (
 	if c.used+n > capacity || v.shut(c, now) {
 		return 0, false
 	}
-	return v.word(l.count(c, now, n), o, l.parity), true
+	return v.word(l.count(c, now, n), o), true
 }

@@ -4,7 +4,7 @@ import "github.com/tickgate/tickgate/clock"
 
 // fullWindow is the word of a window that has counted nothing.
 func (l *Limit) fullWindow(o Origin, now clock.Time) uint64 {
-	return l.window.word(counted{end: l.window.quanta(now)}, o, l.parity)
+	return l.window.word(counted{end: l.window.quanta(now)}, o)
 }
 
 // leftWindow returns the tokens left at now.
@@ -54,7 +54,7 @@ func (l *Limit) chargeWindow(w uint64, o Origin, now clock.Time, n int64) uint64
 	if n == 0 {
 		return w // opens no window
 	}
-	return l.window.word(l.count(l.countedAt(w, o, now), now, min(n, MaxCount)), o, l.parity)
+	return l.window.word(l.count(l.countedAt(w, o, now), now, min(n, MaxCount)), o)
 }
 
 // creditWindow takes n tokens off the count of the window in force.
@@ -65,7 +65,7 @@ func (l *Limit) creditWindow(w uint64, o Origin, now clock.Time, n int64) uint64
 	}
 	c.used = max(0, c.used-n)
 	c.late = min(c.late, c.used)
-	return l.window.word(c, o, l.parity)
+	return l.window.word(c, o)
 }
 
 // givenWindow takes n tokens off that were counted at the time at, in whichever
@@ -95,7 +95,7 @@ func (l *Limit) givenWindow(w uint64, o Origin, at, now clock.Time, n int64) (ui
 	if inZone {
 		c.late = max(0, c.late-n)
 	}
-	return v.word(c, o, l.parity), true
+	return v.word(c, o), true
 }
 
 // unsent takes n tokens off a window from the first event. If they are all that it
@@ -113,7 +113,7 @@ func (l *Limit) unsent(c counted, o Origin, first bool, now clock.Time, n int64)
 	if passed := int64(now - begin); first && passed > 1<<v.quant-1 {
 		c.late = max(c.late, (passed+v.hold-1)/v.hold)
 	}
-	return v.word(c, o, l.parity)
+	return v.word(c, o)
 }
 
 // rebaseWindow returns the word for a key that was last touched at seen and is

@@ -20,7 +20,7 @@ func (l *Limit) Take(w uint64, o Origin, now clock.Time, n int64) (uint64, bool)
 	if invariants.Enabled {
 		l.check(w, n, after)
 	}
-	return (p + uint64(after)) | l.parity, after <= l.room
+	return p + uint64(after), after <= l.room
 }
 
 // check panics where a take cannot be right.
@@ -28,7 +28,7 @@ func (l *Limit) check(w uint64, n, after int64) {
 	switch {
 	case n < 0 || n > l.most:
 		panic("bucket: take of a cost outside 0..capacity")
-	case Parity(w) != l.parity:
+	case !l.Reads(w):
 		panic("bucket: word of another generation")
 	case after < 0 || after-n*l.cost >= 1<<62:
 		panic("bucket: word further ahead than a word can be")
@@ -40,7 +40,7 @@ func (l *Limit) Fits(n int64) bool { return n <= l.tokens }
 
 // IsFull reports whether nothing is used at now.
 func (l *Limit) IsFull(w uint64, o Origin, now clock.Time) bool {
-	return int64(w&^parityBit-l.pos(o, now)) <= 0
+	return int64(w-l.pos(o, now)) <= 0
 }
 
 // Used returns what is used at now as nanoseconds of refill, rounded up: 0 for a
@@ -78,7 +78,7 @@ func (l *Limit) Charge(w uint64, o Origin, now clock.Time, n int64) uint64 {
 	if hi, lo := bits.Mul64(uint64(n), uint64(l.cost)); hi == 0 && lo < maxAhead {
 		after = min(uint64(used(w, p))+lo, maxAhead)
 	}
-	return (p + after) | l.parity
+	return p + after
 }
 
 // Credit returns the word after n tokens were given back at now without a

@@ -107,7 +107,7 @@ again:
 		var plan *bucket.Plan
 		raw[i], plan = loadWord(&h.w.s.words[0], h.p)
 		l := &plan.Limits[0]
-		if !plan.Single || bucket.Parity(raw[i]) != l.Parity() || !h.w.s.load().open(h.w.m) {
+		if !plan.Single || !l.Reads(raw[i]) || !h.w.s.load().open(h.w.m) {
 			return several
 		}
 		if !l.Fits(n) {

@@ -224,7 +224,7 @@ func (t *Table) takeOne(w place, p *Policy, now clock.Time, n int64) (v Verdict,
 	for {
 		raw, plan := loadWord(&s.words[0], p)
 		l := &plan.Limits[0]
-		if !plan.Single || bucket.Parity(raw) != l.Parity() {
+		if !plan.Single || !l.Reads(raw) {
 			return several, plan, 0, at, late
 		}
 		if !s.load().open(w.m) {

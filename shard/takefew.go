@@ -20,7 +20,7 @@ func (t *Table) takePair(w place, p *Policy, now clock.Time, n int64) Verdict {
 		rawA, rawB := s.words[0].Load(), s.words[1].Load()
 		plan := p.plan.Load()
 		a, b := &plan.Limits[0], &plan.Limits[1]
-		if !plan.Pair || bucket.Parity(rawA) != a.Parity() || bucket.Parity(rawB) != b.Parity() {
+		if !plan.Pair || !a.Reads(rawA) || !b.Reads(rawB) {
 			return several
 		}
 		if !s.load().open(w.m) {
@@ -77,7 +77,7 @@ func (t *Table) takeLone(w place, p *Policy, now clock.Time, n int64) Verdict {
 	for {
 		raw, plan := loadWord(&s.words[0], p)
 		l := &plan.Limits[0]
-		if !plan.Lone || bucket.Parity(raw) != l.Parity() {
+		if !plan.Lone || !l.Reads(raw) {
 			return several
 		}
 		if !s.load().open(w.m) {
