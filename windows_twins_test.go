@@ -179,7 +179,7 @@ func (w *twins) take(name string, now clock.Time, c refmodel.Call, unasked bool)
 	for _, n := range c.Costs {
 		most = max(most, n)
 	}
-	if k.voided && !w.room(k, most) {
+	if k.voided && most > 0 && !w.room(k, most) {
 		return d, false
 	}
 	handled := k.handle != (tickgate.Handle{})
@@ -301,7 +301,7 @@ func (w *twins) giveBack(name string) {
 	k.open = append(k.open[:i], k.open[i+1:]...)
 	// What may be given back of a token bucket after some time is rounded down.
 	// Of a window that is over it is not known that a step of the wall clock carries it on.
-	if (w.steps || w.count(policy.TokenBucket) > 0) && e.at != now || w.emptied(k, 15) {
+	if (w.steps || w.count(policy.TokenBucket) > 0) && (e.at != now || e.want.At != now) || w.emptied(k, 15) {
 		return
 	}
 	w.log("refund %s what was taken at %d", name, e.at)
