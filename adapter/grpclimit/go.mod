@@ -1,0 +1,22 @@
+module github.com/tickgate/tickgate/adapter/grpclimit
+
+go 1.25.0
+
+replace github.com/tickgate/tickgate => ../../
+
+require (
+	github.com/stretchr/testify v1.12.1
+	github.com/tickgate/tickgate v0.0.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa
+	google.golang.org/grpc v1.83.2
+	google.golang.org/protobuf v1.36.11
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/net v0.58.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
+)
