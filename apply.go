@@ -33,7 +33,12 @@ func (o Operator) Apply(set policy.Set) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	old := g.Policies()
-	err := g.apply(set)
+	var err error
+	if set == nil {
+		err = &ConfigError{Field: "policies", Value: "nil", Reason: "would deny everything; an empty set that is not nil says so on purpose, or use Block"}
+	} else {
+		err = g.apply(set)
+	}
 	c := Change{What: Applied, Old: old, New: set.Clone(), Err: err}
 	if err != nil {
 		c.New = old.Clone()

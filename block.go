@@ -9,7 +9,9 @@ func (g *Gate) Unblock(apikey string) { g.As("").Unblock(apikey) }
 
 // Block is the kill switch: it denies every call of an apikey but urgent ones, at
 // all its endpoints, also ones not seen yet. The apikey "" is everyone. Calls that
-// began before Block returned may pass. Blocking twice is blocking once.
+// began before Block returned may pass. Blocking twice is blocking once. An apikey of
+// more than 256 bytes, which nobody can have, is counted as a bad request, and the
+// audit hook gets ErrKey.
 //
 // Everyone is blocked within microseconds; for one apikey Block walks over all
 // keys, in about 10 ms for a million. No decision waits for it, and one that is not
@@ -24,6 +26,16 @@ func (o Operator) block(apikey string, blocked bool) {
 	g := o.g
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if apikey != "" && badName(apikey) {
+		// Nobody can have that name: the hook is told, and the record shows it.
+		g.bad.Inc()
+		what, set := BlockLift, g.Policies()
+		if blocked {
+			what = BlockSet
+		}
+		o.audit(Change{What: what, APIKey: apikey, Old: set, New: set.Clone(), Err: ErrKey})
+		return
+	}
 	if apikey == "" {
 		g.blocked = blocked
 		for _, p := range g.known {

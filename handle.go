@@ -254,6 +254,13 @@ func (h *handle) refund(d Decision) {
 	if !d.Allowed || d.receipt.gate != h.g.number {
 		return
 	}
+	h.pin.Refund(d.asRefund(), h.g.clock)
+	runtime.KeepAlive(h)
+	h.g.waits.wake()
+}
+
+// asRefund is what giving back d needs.
+func (d *Decision) asRefund() shard.Refund {
 	r := shard.Refund{
 		Charged: d.receipt.charged, N: d.receipt.n,
 		Slot: d.receipt.slot, First: d.receipt.first, Gen: d.receipt.gen,
@@ -261,8 +268,7 @@ func (h *handle) refund(d Decision) {
 	if d.receipt.marked {
 		r.Marks = &d.receipt.marks
 	}
-	h.pin.Refund(r, h.g.clock)
-	runtime.KeepAlive(h)
+	return r
 }
 
 // Release ends the handle, and all copies of it: the key may be evicted again.

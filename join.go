@@ -69,6 +69,11 @@ func joinError(err error) error { return fmt.Errorf("tickgate: join: %w", err) }
 // resolve joins the handles anew, which their policies or their being released
 // made stale.
 func (g *group) resolve() (*joined, Reason, error) {
+	for _, h := range g.handles {
+		if _, why := (Handle{h}).resolve(); why != OK {
+			return nil, why, nil // before anything is allocated
+		}
+	}
 	j := &joined{}
 	var pins []shard.Pin
 	for _, h := range g.handles {
@@ -229,6 +234,7 @@ func (g Group) Refund(d Decision) {
 	if j, ok := g.current(d); ok && d.receipt.marked {
 		j.of.Refund(d.receipt.charged.At, &d.receipt.marks)
 		runtime.KeepAlive(g.g)
+		g.g.gate.waits.wake()
 	}
 }
 
@@ -242,5 +248,6 @@ func (g Group) SyncUsed(d Decision, member int, limit string, used int64) {
 	if j, ok := g.current(d); ok && d.receipt.known && member >= 0 && member < len(j.pins) {
 		j.of.SyncUsed(g.g.gate.now(), d.receipt.charged.At, &d.receipt.marks, member, limit, used)
 		runtime.KeepAlive(g.g)
+		g.g.gate.waits.wake()
 	}
 }

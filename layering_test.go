@@ -17,20 +17,22 @@ const module = "github.com/tickgate/tickgate"
 // mayImport says which packages of the module each one may import, directly or
 // not: imports point down only.
 var mayImport = map[string][]string{
-	"":                      {"clock", "bucket", "policy", "shard", "internal/pad", "internal/invariants"},
-	"clock":                 {"internal/pad", "internal/invariants"},
-	"bucket":                {"clock", "internal/pad", "internal/invariants"},
-	"shard":                 {"clock", "bucket", "internal/pad", "internal/invariants"},
-	"policy":                {},
-	"policy/venue":          {"policy"},
-	"idem":                  {"clock", "internal/pad", "internal/invariants"},
-	"adapter/httplimit":     {"", "clock", "bucket", "policy", "shard", "idem", "internal/pad", "internal/invariants"},
-	"ratecompat":            {"clock", "bucket", "internal/pad", "internal/invariants"},
-	"internal/pad":          {},
-	"internal/invariants":   {},
-	"internal/refmodel":     {"clock", "policy", "internal/pad", "internal/invariants"},
-	"internal/venuesim":     {"policy"},
-	"examples/ordergateway": {"", "clock", "bucket", "policy", "policy/venue", "shard", "internal/pad", "internal/invariants", "internal/venuesim"},
+	"":                          {"clock", "bucket", "policy", "shard", "internal/pad", "internal/invariants"},
+	"clock":                     {"internal/pad", "internal/invariants"},
+	"bucket":                    {"clock", "internal/pad", "internal/invariants"},
+	"shard":                     {"clock", "bucket", "internal/pad", "internal/invariants"},
+	"policy":                    {},
+	"policy/venue":              {"policy"},
+	"idem":                      {"clock", "internal/pad", "internal/invariants"},
+	"adapter/httplimit":         {"", "clock", "bucket", "policy", "shard", "idem", "internal/pad", "internal/invariants"},
+	"ratecompat":                {"clock", "bucket", "internal/pad", "internal/invariants"},
+	"internal/pad":              {},
+	"internal/invariants":       {},
+	"internal/refmodel":         {"clock", "policy", "internal/pad", "internal/invariants"},
+	"internal/venuesim":         {"policy"},
+	"examples/memoryapi":        {"", "clock", "bucket", "policy", "shard", "idem", "adapter/httplimit", "examples/memoryapi/memory", "internal/pad", "internal/invariants"},
+	"examples/memoryapi/memory": {"", "clock", "bucket", "policy", "shard", "idem", "adapter/httplimit", "internal/pad", "internal/invariants"},
+	"examples/ordergateway":     {"", "clock", "bucket", "policy", "policy/venue", "shard", "internal/pad", "internal/invariants", "internal/venuesim"},
 }
 
 // listed is what of a package `go list` tells.

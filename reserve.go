@@ -23,12 +23,16 @@ var (
 type Reservation struct {
 	h     *handle
 	d     Decision
-	at    clock.Time // when it was made
+	at    clock.Time    // when it was made
+	each  *shard.Aheads // of a waiter
 	delay time.Duration
 }
 
 // ReserveAt takes n tokens at now whether they are there or not, and says how long
-// until they are. Everybody after it waits for that too. Only token buckets can be
+// until they are. Everybody after it waits for that too. Of several limits each is
+// charged as of now, so that cancelling restores it: one that had its tokens before
+// the Delay is over may have refilled them by then. Who must not pass it, takes when
+// the Delay is over, or uses Wait, which sees to it. Only token buckets can be
 // reserved from; where the policy has a limit that counts in windows, it succeeds
 // if the tokens are there now and is ErrNotAhead if not. It costs about as much as
 // TakeAt.
@@ -50,7 +54,7 @@ func (h *handle) reserve(now clock.Time, n int64) (Reservation, error) {
 		return res, nil
 	}
 	var r shard.Result
-	v := h.pin.Ahead(now, n, &r)
+	v := h.pin.Ahead(now, n, &r, nil)
 	if v == shard.Elsewhere {
 		return h.reserveNow(now, n)
 	}
@@ -106,7 +110,9 @@ func (r Reservation) Decision() Decision { return r.d }
 
 // CancelAt gives the tokens back: exactly the n that were reserved, as long as none
 // of them has been refilled by time, that is before the reservation's tokens begin
-// to be due; later what time has not given back (see [Handle.Refund]). now is a
+// to be due; later what time has not given back (see [Handle.Refund]). With several
+// limits, and others cancelled since, it may give back less. Who was told a Delay
+// after this reservation keeps it: the tokens go to whoever asks next. now is a
 // reading of the gate's clock, and is what the clock says. It is to be called once.
 func (r Reservation) CancelAt(now clock.Time) {
 	if r.h == nil || !r.d.Allowed {

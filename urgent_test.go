@@ -11,6 +11,7 @@ import (
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/policy"
 )
 
 var reserved = []string{"10/h reserve=4", "10/h reserve=4 aligned", "10/h reserve=4 aligned skew=1s", "10/h reserve=4 from-first", "10/h reserve=4 rolling"}
@@ -151,7 +152,7 @@ func TestUrgentRefused(t *testing.T) {
 	require.Equal(t, tickgate.TooCostly, h.TakeUrgentAt(c.Now(), 1).Reason)
 	require.NoError(t, g.Apply(setOf(t, "unlimited")))
 	require.True(t, h.TakeUrgentAt(c.Now(), 1<<40).Allowed)
-	require.NoError(t, g.Apply(nil))
+	require.NoError(t, g.Apply(policy.Set{}))
 	require.Equal(t, tickgate.NoPolicy, h.TakeUrgentAt(c.Now(), 1).Reason)
 	h.Release()
 	require.Equal(t, tickgate.BadRequest, h.TakeUrgentAt(clock.Time(0), 1).Reason)

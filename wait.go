@@ -132,12 +132,16 @@ func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration
 			// before it does. A ban does.
 			own := int64(held.delay) - int64(now-held.at)
 			due = min(due, max(own, 0, h.pin.BannedFor(now)))
-			if due > 0 || own == 0 {
+			if due > 0 || own == 0 && len(plan.Active) == 1 {
 				return later(due, 0), held, nil
 			}
-			// It is late: what it took ahead may be refilled by now, and is to be taken
-			// now, or the same tokens pass twice.
-			h.refund(held.d)
+			// It is late, or the faster of its limits had the tokens before: what it took
+			// ahead may be refilled by now, and is to be taken now, or the same tokens pass
+			// twice.
+			if v, due, res := h.again(now, n, held); v == shard.Allowed {
+				return due, res, nil
+			}
+			return 1, held, nil // the policy has just changed
 		case int64(held.delay) > int64(now-held.at):
 			// It goes on under the limits that are in force now.
 			h.pin.Unahead(now, &held.d.receipt.marks, held.d.receipt.gen)
@@ -148,9 +152,10 @@ func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration
 		}
 	}
 	var r shard.Result
-	if v := h.pin.Ahead(now, n, &r); v == shard.Allowed {
+	each := new(shard.Aheads)
+	if v := h.pin.Ahead(now, n, &r, each); v == shard.Allowed {
 		count(h.pin.Policy(), v)
-		res := &Reservation{h: h, at: now, delay: later(r.Retry, r.Late)}
+		res := &Reservation{h: h, at: now, delay: later(r.Retry, r.Late), each: each}
 		decide(&res.d, h.g.number, v, &r, n)
 		return res.delay, res, nil
 	}
@@ -165,6 +170,19 @@ func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration
 	}
 	count(h.pin.Policy(), v)
 	return 0, nil, unusable(d.Reason)
+}
+
+// again takes the tokens now in place of those that were taken ahead.
+func (h *handle) again(now clock.Time, n int64, held *Reservation) (shard.Verdict, time.Duration, *Reservation) {
+	var r shard.Result
+	v, due := h.pin.Again(h.g.clock, held.d.asRefund(), held.each, n, &r)
+	runtime.KeepAlive(h)
+	if v != shard.Allowed {
+		return v, 0, nil
+	}
+	res := &Reservation{h: h, at: now, delay: later(due, 0), each: held.each}
+	decide(&res.d, h.g.number, v, &r, n)
+	return v, res.delay, res
 }
 
 // try takes without counting the decision: one that waits is asked about often.

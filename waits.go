@@ -3,11 +3,13 @@ package tickgate
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 )
 
 // waits are the lines of those who wait, one for each key that somebody waits for.
 // No decision takes the lock.
 type waits struct {
+	here  atomic.Int64 // how many wait
 	mu    sync.Mutex
 	lines map[lineOf]*list.List // of *waiter
 }
@@ -27,6 +29,7 @@ type waiter struct {
 // enter takes the last place in the line of a key.
 func (s *waits) enter(apikey, endpoint string, n int64) *waiter {
 	w := &waiter{s: s, of: lineOf{apikey, endpoint}, n: n, kick: make(chan struct{}, 1)}
+	s.here.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	line := s.lines[w.of]
@@ -43,6 +46,7 @@ func (s *waits) enter(apikey, endpoint string, n int64) *waiter {
 
 // leave gives up the place. If it was the first, the next is told.
 func (w *waiter) leave() {
+	defer w.s.here.Add(-1)
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	line := w.s.lines[w.of]
@@ -84,8 +88,12 @@ func (w *waiter) tell() {
 	}
 }
 
-// wake tells everybody that the policies, or blocks, changed.
+// wake tells everybody that there may be news: the policies or blocks changed, or
+// tokens were given back. It costs a look where nobody waits.
 func (s *waits) wake() {
+	if s.here.Load() == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, line := range s.lines {

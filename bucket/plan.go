@@ -36,7 +36,11 @@ type Plan struct {
 	Deny     bool
 	DenyName string
 
-	prev    *Plan             // the generation before; its own prev is nil
+	prev *Plan // the generation before; its own prev is nil
+	// coming are the rolling limits that the next generation brings: their rings are
+	// opened for every key before it comes into force.
+	coming [MaxLimits]*Limit
+
 	fresh   uint32            // bit set of the limits that prev lacks: they start full
 	changed clock.Time        // when this generation began
 	gen     uint32            // counts generations
@@ -62,7 +66,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 	parity := uint64(0)
 	if p != nil {
 		before := *p
-		before.prev = nil // a chain of generations would never be freed
+		before.prev, before.coming = nil, [MaxLimits]*Limit{} // a chain of generations would never be freed
 		next.prev = &before
 		next.gen = p.gen + 1
 		next.since, next.born = p.since, p.born
@@ -95,7 +99,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		next.Limits[k] = l.Limit.of(next.gen, parity)
 		if p != nil {
 			next.Limits[k] = next.Limits[k].widened(&p.Limits[k])
-			if p.Init>>k&1 == 1 && p.Limits[k].roll.span == next.Limits[k].roll.span && p.Limits[k].rings.Serve(&next.Limits[k]) {
+			if next.fresh>>k&1 == 0 && p.Limits[k].roll.span == next.Limits[k].roll.span && p.Limits[k].rings.Serve(&next.Limits[k]) {
 				next.Limits[k] = next.Limits[k].WithRings(p.Limits[k].rings)
 			}
 			if !next.Limits[k].sameUnits(&p.Limits[k]) {
@@ -168,12 +172,26 @@ func (p *Plan) Steady() bool {
 func (p *Plan) Prepare(next *Plan) *Plan {
 	q := *p
 	q.Init |= next.Init
-	for k := range MaxLimits {
-		if q.Init>>k&1 == 1 && p.Init>>k&1 == 0 {
-			q.Limits[k].rings = next.Limits[k].rings // new slots open these rings
+	for _, k := range next.Active {
+		if next.fresh>>k&1 == 1 && next.Limits[k].rings != nil {
+			q.coming[k] = &next.Limits[k]
 		}
 	}
 	return &q
+}
+
+// Coming returns the rolling limit that the next generation brings as limit k, nil if
+// it does not.
+func (p *Plan) Coming(k int) *Limit { return p.coming[k] }
+
+// BringsRings reports whether p brings rolling limits that its predecessor lacked.
+func (p *Plan) BringsRings() bool {
+	for _, k := range p.Active {
+		if p.fresh>>k&1 == 1 && p.Limits[k].rings != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Parity returns the parity of the words of this generation.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/tickgate/tickgate/clock"
 )
@@ -65,14 +66,14 @@ func NewRolling(tokens, span, skew int64) (Limit, error) {
 		faults = append(faults, ErrRolling)
 	}
 	if faults != nil {
-		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, span, errors.Join(faults...))
+		return Limit{}, fmt.Errorf("%d per %v: %w", tokens, time.Duration(span), errors.Join(faults...))
 	}
 	r := rolling{span: span + skew, per: span}
 	for tokens>>r.group > exactTokens || tokens&(1<<r.group-1) != 0 && tokens>>r.group >= exactTokens {
 		r.group++
 	}
 	if r.group > 0 && (span+skew)>>r.group < 100 {
-		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, span, ErrCoarse)
+		return Limit{}, fmt.Errorf("%d per %v: %w", tokens, time.Duration(span), ErrCoarse)
 	}
 	r.mask = uint64(entriesFor(tokens, r.group)) - 1
 	return Limit{kind: Rolling, tokens: tokens, most: tokens, unit: 1, roll: r}, nil

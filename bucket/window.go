@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/tickgate/tickgate/clock"
 )
@@ -68,7 +69,7 @@ var (
 	ErrSpan   = errors.New("a window must be longer than 0 and at most 365 days")
 	ErrSkew   = errors.New("twice the skew must be less than the window")
 	ErrWall   = errors.New("an aligned window needs a wall clock")
-	ErrCoarse = errors.New("too many tokens in too short a window: its end would be off by over 1 %")
+	ErrCoarse = errors.New("too many tokens for so short a window, whose end would be off by over 1 %: count fewer, or leave out the skew")
 )
 
 // NewAligned compiles a limit of tokens in every window of span nanoseconds of
@@ -101,10 +102,10 @@ func newWindow(kind Kind, tokens int64, w window) (Limit, error) {
 		faults = append(faults, ErrWall)
 	}
 	if faults != nil {
-		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, errors.Join(faults...))
+		return Limit{}, fmt.Errorf("%d per %v: %w", tokens, time.Duration(w.span), errors.Join(faults...))
 	}
 	if !w.lay(kind, bits.Len64(uint64(tokens))+1) { // debts up to the capacity once more
-		return Limit{}, fmt.Errorf("%d per %d ns: %w", tokens, w.span, ErrCoarse)
+		return Limit{}, fmt.Errorf("%d per %v: %w", tokens, time.Duration(w.span), ErrCoarse)
 	}
 	return Limit{kind: kind, tokens: tokens, most: tokens, unit: 1, window: w}, nil
 }

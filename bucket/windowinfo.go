@@ -30,7 +30,11 @@ func (l *Limit) waitWindow(w uint64, o Origin, now clock.Time, n, capacity int64
 	}
 	// The next window begins with what came late in this one; the one after it is
 	// free. Where it begins, by the wall clock of now, is a window's length on.
-	return int64(v.time(v.up(v.time(c.end)+clock.Time(v.span))) - now)
+	next := v.time(c.end) + clock.Time(v.span)
+	if begin := v.begin(now); v.up(begin+clock.Time(v.span)) == c.end {
+		next = begin + clock.Time(2*v.span) // the end before it was rounded
+	}
+	return int64(v.time(v.up(next)) - now)
 }
 
 // busyWindow returns how long until nothing is counted any more, or with open until
@@ -54,7 +58,19 @@ func (l *Limit) chargeWindow(w uint64, o Origin, now clock.Time, n int64) uint64
 	if n == 0 {
 		return w // opens no window
 	}
-	return l.window.word(l.count(l.countedAt(w, o, now), now, min(n, MaxCount)), o)
+	v, c := &l.window, l.countedAt(w, o, now)
+	if l.kind == FromFirst && v.shut(c, now) {
+		// It may have opened the venue's next window: ours opens no earlier than that is over.
+		c.late = max(c.late, v.holdFor(c, now))
+	}
+	return v.word(l.count(c, now, min(n, MaxCount)), o)
+}
+
+// holdFor is how much later than its end the next window may open, in units of hold,
+// where the venue's may have opened as late as now.
+func (v *window) holdFor(c counted, now clock.Time) int64 {
+	passed := int64(now-v.time(c.end)) + v.span + v.skew + 1<<v.quant - 1 // the end was rounded up
+	return (passed + v.hold - 1) / v.hold
 }
 
 // creditWindow takes n tokens off the count of the window in force.
@@ -64,7 +80,9 @@ func (l *Limit) creditWindow(w uint64, o Origin, now clock.Time, n int64) uint64
 		return w // opens no window
 	}
 	c.used = max(0, c.used-n)
-	c.late = min(c.late, c.used)
+	if l.kind == Aligned {
+		c.late = min(c.late, c.used)
+	}
 	return l.window.word(c, o)
 }
 
@@ -109,9 +127,8 @@ func (l *Limit) unsent(c counted, o Origin, first bool, now clock.Time, n int64)
 	if c.used == 0 {
 		return l.fullWindow(o, now)
 	}
-	begin := v.time(c.end) - clock.Time(v.span+v.skew)
-	if passed := int64(now - begin); first && passed > 1<<v.quant-1 {
-		c.late = max(c.late, (passed+v.hold-1)/v.hold)
+	if begin := v.time(c.end) - clock.Time(v.span+v.skew); first && int64(now-begin) > 1<<v.quant-1 {
+		c.late = max(c.late, v.holdFor(c, now))
 	}
 	return v.word(c, o)
 }

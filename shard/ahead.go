@@ -10,8 +10,9 @@ import (
 // Ahead takes n tokens now, of every limit, whether they are there or not, and
 // returns how long until they would have been: Result.Retry, ns. Only token buckets
 // can be taken from ahead of time; the verdict is Elsewhere where the policy has
-// another limit. r is what [Pin.Refund] takes back.
-func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
+// another limit. r is what [Pin.Refund] takes back; each, if not nil, what [Pin.Again]
+// needs beside it.
+func (h *Pin) Ahead(now clock.Time, n int64, r *Result, each *Aheads) Verdict {
 	t, w := h.t, h.w
 	before := t.cold(w.i).gifts.w.Load()
 	at, late := now, int64(0)
@@ -44,7 +45,7 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
 		if h.Due(now, n) > maxAhead {
 			return Limited
 		}
-		if h.ahead(plan, n, r) {
+		if h.ahead(plan, n, r, each) {
 			break
 		}
 	}
@@ -56,7 +57,7 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result) Verdict {
 
 // ahead charges every limit of a plan and explains it. It reports false, with what it
 // charged given back, where the policy changes meanwhile.
-func (h *Pin) ahead(plan *bucket.Plan, n int64, r *Result) bool {
+func (h *Pin) ahead(plan *bucket.Plan, n int64, r *Result, each *Aheads) bool {
 	t, w, o := h.t, h.w, bucket.OriginOf(h.w.m.inc())
 	try := attempt{plan: plan, at: r.At}
 	for i, k := range plan.Active {
@@ -76,7 +77,11 @@ func (h *Pin) ahead(plan *bucket.Plan, n int64, r *Result) bool {
 			if i == 0 {
 				r.First = next
 			}
-			r.Ahead = min(r.Ahead, l.AheadBefore(next, o, r.At, n))
+			before := l.AheadBefore(next, o, r.At, n)
+			r.Ahead = min(r.Ahead, before)
+			if each != nil {
+				each[k] = before
+			}
 			r.Marks[k] = Mark{
 				Used: uint32(l.UsedTokens(next, o, r.At) - t.cold(w.i).corrected[k].Load()), Cost: saturate(n),
 			}
@@ -88,6 +93,54 @@ func (h *Pin) ahead(plan *bucket.Plan, n int64, r *Result) bool {
 	}
 	return true
 }
+
+// Again takes n tokens now in place of those that were taken ahead, as r tells, and
+// that were there some time ago: what time has refilled of them since is not to pass
+// twice. Each limit in one swap, so that nobody comes in between. It returns how long
+// until they are there, ns, 0 as a rule; the verdict is Elsewhere where the policy has
+// changed. r is what Refund takes back afterwards.
+func (h *Pin) Again(now clock.Clock, before Refund, each *Aheads, n int64, r *Result) (Verdict, int64) {
+	t, w, o := h.t, h.w, bucket.OriginOf(h.w.m.inc())
+	c := t.cold(w.i)
+	given, most := c.busyWith(), int64(0)
+	defer func() { c.gifts.end(given, most) }()
+	plan := h.p.plan.Load()
+	if plan.Gen() != before.Gen || !w.s.load().same(w.m) {
+		return Elsewhere, 0
+	}
+	*r = Result{Plan: plan, Slot: w.id(), Keep: true, Ahead: math.MaxInt64}
+	due := int64(0)
+	for i, k := range plan.Active {
+		word, l := t.word(w.i, k), &plan.Limits[k]
+		for {
+			raw := word.Load()
+			if !l.Reads(raw) || h.p.plan.Load().Gen() != plan.Gen() {
+				return Elsewhere, 0
+			}
+			at := max(w.s.newest(now), before.At)
+			charged := bucket.Charged{At: before.At, Ahead: each[k], Done: before.Done}
+			units, ns := l.GiveBack(charged, at, n, given-before.Done)
+			next := l.Charge(l.Lower(raw, o, at, units), o, at, n)
+			if !word.CompareAndSwap(raw, next) {
+				continue
+			}
+			most, r.At = max(most, ns), at
+			if i == 0 {
+				r.First = next
+			}
+			each[k] = l.AheadBefore(next, o, at, n)
+			r.Ahead = min(r.Ahead, each[k])
+			r.Marks[k] = Mark{Used: uint32(l.UsedTokens(next, o, at) - c.corrected[k].Load()), Cost: saturate(n)}
+			due = max(due, l.Retry(next, o, at, 0))
+			break
+		}
+	}
+	r.Done, r.Known = given+most, true
+	return Allowed, due
+}
+
+// Aheads are what bucket.Charged.Ahead is of each limit, by index.
+type Aheads [bucket.MaxLimits]int64
 
 // maxAhead is how far ahead tokens are taken, 365 days: the words hold a little more.
 const maxAhead = 365 * 24 * 3600 * 1_000_000_000

@@ -16,14 +16,18 @@ import (
 // tell.
 func (t *Table) Change(p *Policy, next *bucket.Plan, now clock.Time) {
 	old := p.plan.Load()
-	if brought := next.Init &^ old.Init; brought != 0 {
+	if brought := next.Init &^ old.Init; brought != 0 || next.BringsRings() {
 		// Words that come into force: first they get the parity of the present
-		// generation, in old slots by the walk and in new ones by their inserters.
-		p.plan.Store(old.Prepare(next))
+		// generation, in old slots by the walk and in new ones by their inserters. Rings
+		// likewise, also those of limits whose word is another's still.
+		prepared := old.Prepare(next)
+		p.plan.Store(prepared)
 		t.walk(p, func(w place) {
 			for k := range bucket.MaxLimits {
+				if l := prepared.Coming(k); l != nil {
+					t.openRing(w, l)
+				}
 				if brought>>k&1 == 1 {
-					t.openRing(w, &next.Limits[k])
 					t.word(w.i, k).Store(old.Parity())
 				}
 			}

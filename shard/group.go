@@ -115,6 +115,9 @@ again:
 		}
 		var ok bool
 		if next[i], ok = l.Take(raw[i], bucket.OriginOf(h.w.m.inc()), ats[i], n); !ok {
+			if h.w.s.words[0].Load() != raw[i] {
+				goto again // two changes may lie between the word and the plan
+			}
 			return Limited // a pinned slot is not closed: nothing to settle
 		}
 		plans[i] = plan

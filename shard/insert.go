@@ -147,6 +147,9 @@ func (t *Table) open(w place, p *Policy, now clock.Time, a *Ask, r *Result) (use
 	}
 	w.s.seen.Store(int64(now))
 	for k := range bucket.MaxLimits {
+		if l := plan.Coming(k); l != nil {
+			t.openRing(w, l)
+		}
 		if plan.Init>>k&1 == 1 {
 			t.openRing(w, &plan.Limits[k])
 			// Zero, with this plan's parity, where the limit is not in force yet.

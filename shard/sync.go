@@ -31,9 +31,9 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 	}
 	at := h.at(now)
 	c := h.t.cold(h.w.i)
-	given := c.busyWith()
+	given, ns := c.busyWith(), int64(0)
 	// One more than was given: a take that read the sum before notices.
-	defer c.gifts.end(given, 1)
+	defer func() { c.gifts.end(given, ns+1) }()
 	plan := h.p.plan.Load()
 	k := plan.Index(limit)
 	if k < 0 || !plan.Had(k, s.Gen) {
@@ -55,9 +55,9 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 			return false
 		}
 		h.t.correct(h.w, k, added)
-	case by < 0:
+	case by < 0 && l.Capacity() <= math.MaxInt32: // a mark has 32 bits
 		// What the venue did not count may be what time has given back meanwhile.
-		h.relieve(k, s.At, at, -by-l.Expired(raw, &cell, s.At, at))
+		ns = h.relieve(k, s.At, at, -by-l.Expired(raw, &cell, s.At, at))
 	}
 	return true
 }
@@ -85,15 +85,15 @@ func (h *Pin) Mark(l *bucket.Limit, word uint64, at clock.Time, n int64) Mark {
 }
 
 // relieve gives n tokens back that a venue did not count, of what was used at the
-// time since. The key is busy.
-func (h *Pin) relieve(k int, since, at clock.Time, n int64) {
+// time since, and returns what that was in nanoseconds of refill. The key is busy.
+func (h *Pin) relieve(k int, since, at clock.Time, n int64) int64 {
 	plan := h.p.plan.Load()
 	if n <= 0 {
-		return
+		return 0
 	}
 	if plan.Limits[k].Kind() != bucket.TokenBucket {
-		h.credit(k, at, n)
-		return
+		_, ns := h.credit(k, at, n)
+		return ns
 	}
-	h.t.giveBack(h.w, h.p, k, plan, gift{n: n, charged: bucket.Charged{At: since}, alone: true}, h.t.clock)
+	return h.t.giveBack(h.w, h.p, k, plan, gift{n: n, charged: bucket.Charged{At: since}, alone: true}, h.t.clock)
 }

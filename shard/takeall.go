@@ -147,7 +147,11 @@ func (t *Table) longest(w place, try *attempt, r *Result) {
 			}
 			l, cur := t.read(w, try.plan, k, try.raw[k], try.at)
 			c := t.state(w, k, l, try.raw[k])
-			if d := l.Wait(cur, &c, try.at+clock.Time(r.Retry), try.cost[k], try.urgent); d > 0 {
+			then, as := try.at+clock.Time(r.Retry), cur
+			if !bucket.SameEra(try.at, then) {
+				as = l.Renew(cur, &c, try.at, then) // as it would be read then
+			}
+			if d := l.Wait(as, &c, then, try.cost[k], try.urgent); d > 0 {
 				r.Retry, r.Limit, more = r.Retry+d, k, true
 				r.of(l, cur, &c, try.urgent)
 			}
@@ -261,6 +265,7 @@ func (t *Table) tell(w place, try *attempt, r *Result) {
 			r.Remaining = left
 		}
 		if !r.Keep {
+			r.Ahead = 0 // not known: the least
 			continue
 		}
 		if l.Kind() == bucket.TokenBucket && try.cost[k] > 0 {

@@ -82,6 +82,12 @@ func (f *fromFirst) charge(n int64) {
 	if f.window == nil {
 		f.window = &opened{at: f.now}
 	}
+	if n > 0 && f.open() == 0 {
+		// It may have opened the venue's next window: ours opens no earlier than that is over.
+		step := (time.Duration(f.limit.Per) + 31) / 32
+		passed := since(f.window.at, f.now)
+		f.window.hold = max(f.window.hold, min(63, (passed+step-1)/step)*step)
+	}
 	f.window.count = f.limit.charged(f.window.count, n)
 }
 
