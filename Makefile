@@ -61,7 +61,7 @@ cross: ## build and vet for the other platforms
 	@for p in $(PLATFORMS); do echo "cross $$p"; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go vet ./... && \
 		(cd cmd/tickgate && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go build -o /dev/null .); done
-	@echo "run linux/386"; GOARCH=386 CGO_ENABLED=0 go test -short . ./bucket ./shard ./policy ./clock ./ratecompat
+	@echo "run linux/386"; GOARCH=386 CGO_ENABLED=0 go test -short . ./bucket ./shard ./policy ./clock ./ratecompat ./idem
 
 fuzz-short: ## every fuzz target for FUZZTIME
 	@for m in $(MODULES); do (cd $$m && for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -rn1 dirname | sort -u); do \
