@@ -39,6 +39,7 @@ func benchmarkTrading(b *testing.B) {
 			allow := c.open(b)
 			now := clock.Time(time.Hour)
 			denied := 0
+			b.ReportAllocs()
 			for b.Loop() {
 				now += 1000
 				if !allow(now, 1) {

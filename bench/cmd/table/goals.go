@@ -36,7 +36,9 @@ const (
 	bareCounter = "Floor/op=rdtsc/g=1"
 	ownClock    = "Floor/op=tsc-now/g=1"
 
-	// oneLimit is the same call with one token bucket.
+	// oneLimit is the same call with one token bucket, as the floor of the paths of
+	// trading.
+	oneLimitLabel = "one limit"
 	oneLimit = "Gate/path=one-limit/clock=caller/keys=1/outcome=allow/g=1"
 )
 
@@ -58,7 +60,7 @@ func floorOf(name string) (label string, terms []string) {
 			"Gate/path=gate/clock=" + field(name, "clock") + "/keys=" + field(name, "keys") + "/outcome=" + field(name, "outcome") + "/g=" + g,
 		}
 	case "two-limits", "six-limits", "aligned", "from-first", "rolling-10", "rolling-1000", "rate-and-rolling", "join-3", "join-3-aligned":
-		return "one limit", []string{oneLimit}
+		return oneLimitLabel, []string{oneLimit}
 	case "handle-at", "handle", "endpoint", "gate", "gate-copies":
 	default:
 		return "", nil

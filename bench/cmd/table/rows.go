@@ -111,6 +111,9 @@ func (r *row) compare(m *measurements, name string) {
 			r.timesClock = r.ns / sum(m, terms)
 		}
 	}
+	if r.floor == oneLimitLabel {
+		return // what no peer does
+	}
 	if lib, ns := fastestPeer(m, name); lib != "" {
 		r.peer, r.timesPeer = fmt.Sprintf("%s %s", lib, number(ns)), r.ns/ns
 	}
