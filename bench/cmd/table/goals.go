@@ -39,7 +39,7 @@ const (
 	// oneLimit is the same call with one token bucket, as the floor of the paths of
 	// trading.
 	oneLimitLabel = "one limit"
-	oneLimit = "Gate/path=one-limit/clock=caller/keys=1/outcome=allow/g=1"
+	oneLimit      = "Gate/path=one-limit/clock=caller/keys=1/outcome=allow/g=1"
 )
 
 // floorOf returns what the figure is compared with: a label, and the names of
