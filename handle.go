@@ -76,8 +76,8 @@ func (g *Gate) hold(apikey, endpoint string) (*handle, Reason) {
 		if q, _ := g.routes.Load().find(endpoint); q == p {
 			return h, OK
 		}
-		g.handles.remove(h)
 		h.pin.Release()
+		g.handles.remove(h)
 	}
 }
 
@@ -285,8 +285,8 @@ func (h *handle) end() {
 	if h.state.Swap(released) == released {
 		return
 	}
+	h.pin.Release() // first: nobody waits for the list while the key is held
 	h.g.handles.remove(h)
-	h.pin.Release()
 	if h.next != nil {
 		h.next.end()
 	}

@@ -61,11 +61,11 @@ func TestNeverOverAdmits(t *testing.T) {
 						}
 					})
 					st := r.gate.Stats()
-					if st.Evictions.Forced == 0 {
+					if r.unjudged() == 0 {
 						require.Equal(t, porcupine.Ok, admits(limits, 0, ops), text(ops, r.start))
 					}
 					stats.add(ops, st.Misses)
-					return st.Evictions.Forced
+					return r.unjudged()
 				})
 				stats.require(t, histories)
 				require.Positive(t, stats.returns, "returns after an eviction")

@@ -29,6 +29,10 @@ const (
 // bring in strangers, so that the key is evicted soon after it is full, and move
 // the clock on.
 type rig struct {
+	// full: some call found every key held by a handle, and no room. Such a denial is
+	// of no bucket's making, and the history is not judged.
+	full atomic.Bool
+
 	gate   *tickgate.Gate
 	clock  stalling
 	start  int64
@@ -86,6 +90,16 @@ func rigOf(t *testing.T, tick time.Duration, limits ...policy.Limit) *rig {
 	}})
 	require.NoError(t, err)
 	return r
+}
+
+// unjudged is how many reasons there are not to judge the history: keys that were
+// dropped by force, or a call without room.
+func (r *rig) unjudged() uint64 {
+	n := r.gate.Stats().Evictions.Forced
+	if r.full.Load() {
+		n++
+	}
+	return n
 }
 
 // run lets the callers run, each in a goroutine of its own, and returns the
@@ -207,6 +221,9 @@ func (c *caller) take(h *tickgate.Handle, now, n int64) (t taken) {
 			t.d = h.TakeAt(clock.Time(o.now), n)
 		}
 	})
+	if t.d.Reason == tickgate.Full {
+		c.full.Store(true)
+	}
 	t.got = answer{t.d.Allowed, t.d.Remaining, int64(t.d.ResetAfter), int64(t.d.RetryAfter)}
 	return t
 }

@@ -82,11 +82,11 @@ func TestTakes(t *testing.T) {
 					}
 				})
 				st := r.gate.Stats()
-				if st.Evictions.Forced == 0 {
+				if r.unjudged() == 0 {
 					requireLinearizable(t, s.spec(), ops, r.start)
 				}
 				stats.add(ops, st.Misses)
-				return st.Evictions.Forced
+				return r.unjudged()
 			})
 			stats.require(t, 0)
 			require.Positive(t, stats.returns, "returns after an eviction")
