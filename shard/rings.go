@@ -34,9 +34,10 @@ func (t *Table) Equip(plan *bucket.Plan) error {
 	return nil
 }
 
-// mostHeap bounds the rings that come from the heap where there is no mmap, 256 MiB:
-// an allocation that fails ends the process.
-const mostHeap = 256 << 20
+// mostHeap bounds the rings that come from the heap where there is no mmap: 4 GiB, on
+// 32-bit machines 256 MiB. An allocation that fails ends the process; one that is not
+// touched takes no memory.
+const mostHeap = 1 << (28 + 4*(^uintptr(0)>>63))
 
 // rings reserves memory for the rings of l.
 func (t *Table) rings(l *bucket.Limit, size uintptr) (*bucket.Rings, error) {
