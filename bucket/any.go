@@ -27,6 +27,8 @@ func (l *Limit) Try(w uint64, c *Cell, now clock.Time, n int64, urgent bool) (ne
 		if urgent && !ok {
 			ok = used(w, l.pos(c.Origin, now))+n*l.cost <= l.whole
 		}
+	case Budget:
+		return l.TryBudget(w, c.Origin, c.Ring, now, n, urgent)
 	case Rolling:
 		return l.tryRolling(w, c, now, n, l.Most(urgent))
 	default:
@@ -50,6 +52,8 @@ func (l *Limit) Left(w uint64, c *Cell, now clock.Time, urgent bool) int64 {
 			return 0
 		}
 		return left / l.cost
+	case Budget:
+		return max(0, l.allows(l.spot(w, c.Origin), c.Ring, now, urgent))
 	case Rolling:
 		return l.leftRolling(w, c, now, l.Most(urgent))
 	}
@@ -71,6 +75,8 @@ func (l *Limit) Wait(w uint64, c *Cell, now clock.Time, n int64, urgent bool) in
 			return math.MaxInt64
 		}
 		return ceilDiv(max(0, u+n*l.cost-room), l.unit)
+	case Budget:
+		return l.waitBudget(w, c, now, n, urgent)
 	case Rolling:
 		return l.waitRolling(w, c, now, n, l.Most(urgent))
 	}
@@ -82,6 +88,8 @@ func (l *Limit) Busy(w uint64, o Origin, now clock.Time) int64 {
 	switch l.kind {
 	case TokenBucket:
 		return l.Used(w, o, now)
+	case Budget:
+		return l.busyBudget(w, o)
 	case Rolling:
 		return l.busyRolling(w, o, now)
 	}
@@ -111,6 +119,8 @@ func (l *Limit) Force(w uint64, c *Cell, now clock.Time, n int64) (uint64, Outco
 	switch l.kind {
 	case TokenBucket:
 		return l.Charge(w, c.Origin, now, n), Fits
+	case Budget:
+		return l.chargeBudget(w, c.Origin, n), Fits
 	case Rolling:
 		return l.chargeRolling(w, c, now, n)
 	}
@@ -123,6 +133,8 @@ func (l *Limit) Empty(o Origin, now clock.Time) uint64 {
 	switch l.kind {
 	case TokenBucket:
 		return l.Full(o, now)
+	case Budget:
+		return l.base(o)
 	case Rolling:
 		return l.fullRolling(o, now, 0)
 	}
@@ -138,6 +150,8 @@ func (l *Limit) First(o Origin, now clock.Time, n int64) uint64 {
 	case l.kind == TokenBucket:
 		w, _ := l.Take(l.Full(o, now), o, now, n)
 		return w
+	case l.kind == Budget:
+		return l.chargeBudget(l.base(o), o, n)
 	case l.kind == Rolling:
 		return l.roll.word(taken{at: l.roll.quanta(now), n: uint64(n)}, o)
 	}
@@ -152,6 +166,8 @@ func (l *Limit) Renew(w uint64, c *Cell, seen, now clock.Time) uint64 {
 	switch l.kind {
 	case TokenBucket:
 		return l.Rebase(w, c.Origin, seen, now)
+	case Budget:
+		return w // it tells no time
 	case Rolling:
 		t := l.roll.read(w, c.Origin, seen)
 		if _, ok := l.complete(t, c); !ok || clock.Time(t.at<<l.roll.group)+clock.Time(l.roll.span) > now {
@@ -167,16 +183,21 @@ func (l *Limit) Spent(w uint64, c *Cell, now clock.Time) int64 {
 	switch l.kind {
 	case TokenBucket:
 		return ceilDiv(used(w, l.pos(c.Origin, now)), uint64(l.cost))
+	case Budget:
+		return l.Pending(w, c.Origin)
 	case Rolling:
 		return l.live(c, l.ring(w, c, now), now)
 	}
 	return l.countedAt(w, c.Origin, now).used
 }
 
-// SpentWhole is Spent rounded down.
+// SpentWhole is Spent rounded down; of a Budget it is its Total.
 func (l *Limit) SpentWhole(w uint64, c *Cell, now clock.Time) int64 {
-	if l.kind == TokenBucket {
+	switch l.kind {
+	case TokenBucket:
 		return l.UsedTokens(w, c.Origin, now)
+	case Budget:
+		return int64(l.Total(w, c.Origin)) // by which a charge is known again
 	}
 	return l.Spent(w, c, now)
 }
@@ -194,6 +215,9 @@ type Gift struct {
 // token bucket (for that one see [Limit.GiveBack]), as far as they still count. Gifts
 // to a key come one at a time.
 func (l *Limit) Return(w uint64, c *Cell, at, now clock.Time, n int64) (g Gift) {
+	if l.kind == Budget {
+		return Gift{} // see Untold
+	}
 	if l.kind == Rolling {
 		given, ok := l.giveRolling(c, w, at, now, n)
 		return Gift{Tokens: given, Again: !ok}
@@ -211,6 +235,8 @@ func (l *Limit) Relieve(w uint64, c *Cell, now clock.Time, n int64) (g Gift) {
 	case TokenBucket:
 		g.Word, g.NS = l.Credit(w, c.Origin, now, n)
 		return Gift{Word: g.Word, NS: g.NS, Swap: true, Tokens: n}
+	case Budget:
+		return Gift{}
 	case Rolling:
 		given, ok := l.creditRolling(c, w, now, n)
 		return Gift{Tokens: given, Again: !ok}
@@ -223,7 +249,7 @@ func (l *Limit) Relieve(w uint64, c *Cell, now clock.Time, n int64) (g Gift) {
 // before and after it; n is what it was to add.
 func (l *Limit) Added(before, after uint64, o Origin, now clock.Time, n int64) int64 {
 	switch l.kind {
-	case TokenBucket:
+	case TokenBucket, Budget:
 		return n
 	case Rolling:
 		r := &l.roll
@@ -253,6 +279,8 @@ func (l *Limit) Covers(w uint64, c *Cell, at, now clock.Time) bool {
 	switch l.kind {
 	case TokenBucket:
 		return true
+	case Budget:
+		return false
 	case Rolling:
 		return now-at < clock.Time(l.roll.span)
 	}

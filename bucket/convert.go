@@ -10,6 +10,9 @@ import (
 // function of the word alone. Where a ring is to be written or to be read for it,
 // prev stays in force for a key until [Limit.TakeOver] was called for it.
 func (l *Limit) Converts(prev *Limit) bool {
+	if l.kind == Budget || prev.kind == Budget {
+		return true // they never become one another ([Plan.Next])
+	}
 	if l.kind == Rolling || prev.kind == Rolling {
 		return l.kind == prev.kind && l.rings == prev.rings && l.roll.span == prev.roll.span
 	}
@@ -33,8 +36,10 @@ func (l *Limit) sameUnits(prev *Limit) bool {
 // prev == nil is a limit that did not exist before: it starts full.
 func (l *Limit) Convert(prev *Limit, w uint64, o Origin, at clock.Time) uint64 {
 	switch {
-	case prev == nil:
+	case prev == nil || l.kind != prev.kind && (l.kind == Budget || prev.kind == Budget):
 		return l.Empty(o, at)
+	case l.kind == Budget:
+		return l.moved(prev, w)
 	case l.kind == Rolling: // its ring stays as it is
 		return l.moved(prev, w)
 	case l.kind != TokenBucket || prev.kind != TokenBucket:

@@ -12,6 +12,7 @@ const (
 	Aligned                 // windows at whole multiples of their length of wall time
 	FromFirst               // windows that begin with their first event
 	Rolling                 // every span of the window's length
+	Budget                  // what is shared with others, and not settled with them yet
 )
 
 // Cell is where one limit of one key keeps its state, for the functions that

@@ -59,8 +59,9 @@ type Limit struct {
 
 	kind   Kind
 	window window  // of the kinds that count in windows
-	rings  *Rings  // of Rolling; set by [Limit.WithRings]
+	rings  *Rings  // of Rolling, and a lease's; set by [Limit.WithRings]
 	roll   rolling // of Rolling
+	budget budget  // of Budget
 }
 
 // New compiles tokens per per nanoseconds with a capacity of capacity tokens.

@@ -23,6 +23,16 @@ type Plan struct {
 	Single bool // the only limit is a token bucket in word 0: the common, fast case
 	Pair   bool // the only limits are token buckets in the words 0 and 1
 	Lone   bool // the only limit is the one in word 0, of another kind
+	Shared bool // the only limits are a token bucket in word 0 and a Budget in word 1
+
+	// Order is Active with the budgets first: they are charged before the limit that
+	// they stand beside, so that whoever reads that limit's word and then the budget's
+	// finds everything in the second that is in the first.
+	Order []int
+
+	// Budgets is the bit set of the limits of the kind Budget.
+	Budgets uint32
+	of      [MaxLimits]string // by index: the name of the limit that a budget is for
 
 	// Blocked admits urgent calls only. Such a plan is none of the fast cases.
 	Blocked bool
@@ -54,6 +64,7 @@ type Named struct {
 	Name    string
 	Unnamed bool // the name only says what the limit is, so it changes with it
 	Limit   Limit
+	Of      string // of a budget: the name of the limit that it is for
 }
 
 // Next compiles the generation after p, in force from at. Limits are matched by
@@ -82,7 +93,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 	}
 	for i, l := range limits {
 		if index[i] < 0 && l.Unnamed {
-			if k := p.unnamedBut(&taken); k >= 0 {
+			if k := p.unnamedBut(&taken, l.Limit.kind == Budget); k >= 0 {
 				index[i], taken[k] = k, true
 			}
 		}
@@ -106,7 +117,11 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 				next.since[k] = next.gen
 			}
 		}
-		next.Names[k] = l.Name
+		next.Names[k], next.of[k] = l.Name, l.Of
+		if l.Limit.kind == Budget {
+			next.Budgets |= 1 << k
+			next.Order = append(next.Order, k)
+		}
 		if l.Unnamed {
 			next.unnamed |= 1 << k
 		}
@@ -118,6 +133,9 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 		}
 		if next.Init>>k&1 == 1 {
 			next.Active = append(next.Active, k)
+			if next.Budgets>>k&1 == 0 {
+				next.Order = append(next.Order, k)
+			}
 		}
 	}
 	next.Blocked = p != nil && p.Blocked
@@ -127,7 +145,7 @@ func (p *Plan) Next(limits []Named, deny string, at clock.Time) *Plan {
 
 // sort finds out which of the fast cases the plan is.
 func (p *Plan) sort() {
-	p.Single, p.Pair, p.Lone = false, false, false
+	p.Single, p.Pair, p.Lone, p.Shared = false, false, false, false
 	if p.Blocked || p.Deny {
 		return
 	}
@@ -138,6 +156,7 @@ func (p *Plan) sort() {
 		p.Lone = !p.Single
 	case len(a) == 2 && a[0] == 0 && a[1] == 1:
 		p.Pair = p.Limits[0].kind == TokenBucket && p.Limits[1].kind == TokenBucket
+		p.Shared = p.Limits[0].kind == TokenBucket && p.Limits[1].kind == Budget
 	}
 }
 
@@ -261,11 +280,39 @@ func (p *Plan) Index(name string) int {
 	return -1
 }
 
-// unnamedBut returns the first unnamed limit that is not taken, -1 without one.
-func (p *Plan) unnamedBut(taken *[MaxLimits]bool) int {
+// CostName returns the name of the limit by which what limit k is to be charged is
+// told: its own, or of a budget that of the limit it is for.
+func (p *Plan) CostName(k int) string {
+	if p.of[k] != "" {
+		return p.of[k]
+	}
+	return p.Names[k]
+}
+
+// Beside reports whether limit k is a budget that stands beside another limit: that
+// one says what is left of the policy's.
+func (p *Plan) Beside(k int) bool { return p.Budgets>>k&1 == 1 && p.Bounded(k) >= 0 }
+
+// Leased reports whether a key may take nothing before it was granted some.
+func (p *Plan) Leased() bool {
+	for set, k := p.Budgets, 0; set != 0; set, k = set>>1, k+1 {
+		if set&1 == 1 && p.Limits[k].budget.mode == OnLease {
+			return true
+		}
+	}
+	return false
+}
+
+// Bounded returns the index of the limit that budget k stands beside, -1 if it stands
+// in its place.
+func (p *Plan) Bounded(k int) int { return p.Index(p.of[k]) }
+
+// unnamedBut returns the first unnamed limit that is not taken, a budget or none, -1
+// without one.
+func (p *Plan) unnamedBut(taken *[MaxLimits]bool, budget bool) int {
 	if p != nil {
 		for _, k := range p.Active {
-			if p.unnamed>>k&1 == 1 && !taken[k] {
+			if p.unnamed>>k&1 == 1 && !taken[k] && (p.Budgets>>k&1 == 1) == budget {
 				return k
 			}
 		}

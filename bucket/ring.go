@@ -14,10 +14,14 @@ type Rings struct {
 	Slots int
 	words uintptr
 	group uint8
+	lease bool
 }
 
 // RingWords returns how many 8-byte words a ring of l takes, 0 if it needs none.
 func (l *Limit) RingWords() int {
+	if l.budget.mode == OnLease {
+		return 2 // the second tells until when the lease is good
+	}
 	if l.kind != Rolling {
 		return 0
 	}
@@ -26,7 +30,7 @@ func (l *Limit) RingWords() int {
 
 // NewRings returns the rings in memory of slots·RingWords words.
 func (l *Limit) NewRings(base unsafe.Pointer, slots int) *Rings {
-	return &Rings{Base: base, Slots: slots, words: uintptr(l.RingWords()), group: l.roll.group}
+	return &Rings{Base: base, Slots: slots, words: uintptr(l.RingWords()), group: l.roll.group, lease: l.budget.mode == OnLease}
 }
 
 // WithRings returns l on the rings, which may have been made for another limit if
@@ -43,7 +47,7 @@ func (l *Limit) Rings() *Rings { return l.rings }
 // Serve reports whether the rings can serve l as they are: then a change to l
 // leaves them alone.
 func (r *Rings) Serve(l *Limit) bool {
-	return r != nil && l.kind == Rolling && r.group == l.roll.group && r.words >= uintptr(l.RingWords())
+	return r != nil && l.RingWords() > 0 && r.lease == (l.budget.mode == OnLease) && r.group == l.roll.group && r.words >= uintptr(l.RingWords())
 }
 
 // Ring is the ring of one key.
