@@ -22,7 +22,7 @@ type Cost struct {
 // of returns what limit k of the plan is asked for.
 func (a *Ask) of(plan *bucket.Plan, k int) int64 {
 	for i := range a.Costs {
-		if a.Costs[i].Limit == plan.Names[k] {
+		if a.Costs[i].Limit == plan.CostName(k) {
 			return a.Costs[i].N
 		}
 	}
@@ -35,7 +35,7 @@ func (a *Ask) known(plan *bucket.Plan) bool {
 	for i, c := range a.Costs {
 		found := false
 		for _, k := range plan.Active {
-			found = found || plan.Names[k] == c.Limit
+			found = found || plan.CostName(k) == c.Limit
 		}
 		for _, other := range a.Costs[:i] {
 			found = found && other.Limit != c.Limit

@@ -30,7 +30,7 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 		if !plan.Had(k, r.Gen) {
 			continue
 		}
-		b := gift{n: r.N, charged: r.Charged, since: given - r.Done}
+		b := gift{n: r.N, charged: r.Charged, since: given - r.Done, marks: r.Marks}
 		if r.Marks != nil {
 			b.n = int64(r.Marks[k].Cost)
 		}
@@ -52,6 +52,7 @@ type gift struct {
 	since   int64  // what was given back since, ns
 	after   uint64 // the word that the charge left, if every take changes it
 	alone   bool   // since is not known: reckon from the time of the charge
+	marks   *Marks // of the charge, for budgets; nil: not known
 }
 
 // giveBack gives back on word k what may be, and returns what that was in
@@ -61,6 +62,9 @@ type gift struct {
 func (t *Table) giveBack(w place, p *Policy, k int, plan *bucket.Plan, b gift, clk clock.Clock) int64 {
 	word, o := t.word(w.i, k), bucket.OriginOf(w.m.inc())
 	l := &plan.Limits[k]
+	if b.n = t.returned(w, p, plan, k, b.n, b.marks); b.n == 0 {
+		return 0
+	}
 	for {
 		raw := word.Load()
 		// The time bounds those of the takes that are in the word: it is read after it.
@@ -131,6 +135,7 @@ func (h *Pin) Credit(now clock.Time, n int64) {
 // that was in nanoseconds of refill. The key is busy.
 func (h *Pin) credit(k int, at clock.Time, n int64) (tokens, ns int64) {
 	word := h.t.word(h.w.i, k)
+	n = h.t.returned(h.w, h.p, h.p.plan.Load(), k, n, nil)
 	for n > 0 {
 		raw, plan := loadWord(word, h.p)
 		if !h.w.s.load().same(h.w.m) || !plan.Has(k) {

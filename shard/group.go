@@ -238,7 +238,7 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 		switch {
 		case got == Allowed:
 			continue
-		case got == Limited && r != nil:
+		case (got == Limited || got == Unsettled) && r != nil:
 			v = Limited
 			continue
 		case got == Banned && r != nil:
@@ -252,6 +252,7 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 	}
 	if v == Limited {
 		which = g.longest(a, tries, late, r)
+		v = r.short()
 	}
 	return v, which
 }
@@ -267,7 +268,7 @@ func (g *Group) longest(a *GroupAsk, tries []attempt, late []int64, r *Result) (
 			if a.of(g.at[i]) == 0 && g.takes(a) {
 				continue
 			}
-			own := Result{At: tries[i].at, Retry: max(0, wait-late[i])}
+			own := Result{Plan: tries[i].plan, At: tries[i].at, Retry: max(0, wait-late[i])}
 			from := own.Retry
 			g.t.longest(g.pins[i].w, &tries[i], &own)
 			if own.Retry > from {
@@ -295,6 +296,9 @@ func (g *Group) charge(tries []attempt) bool {
 			g.t.uncharge(g.pins[j].w, g.pins[j].p, &tries[j], tries[j].plan.Active)
 		}
 		return false
+	}
+	for i := range g.pins {
+		g.t.spentAll(g.pins[i].w, &tries[i])
 	}
 	return true
 }

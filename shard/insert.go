@@ -18,7 +18,7 @@ import (
 // swap is where the insert, and the take with it, linearizes.
 func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, a *Ask, r *Result) (place, Verdict) {
 	// A request that can never pass, or always does, brings no key into the table.
-	takes := a.takes()
+	takes, asks := a.takes(), a
 	if plan := p.plan.Load(); takes {
 		v := t.barredName(k, a)
 		if v == Allowed {
@@ -26,6 +26,9 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, a *Ask, r *R
 		}
 		if v != Allowed || len(plan.Active) == 0 {
 			return place{}, v
+		}
+		if plan.Leased() {
+			a, r = &Ask{Urgent: a.Urgent}, nil // there is nothing to take yet, but it is to be known that it is wanted
 		}
 	}
 	g := t.group(k.hash)
@@ -112,8 +115,12 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, a *Ask, r *R
 	}
 	own.m = own.m.with(live)
 	t.barIfBlocked(own, k)
+	t.insertedBudgets(own, p, asks)
 	t.notice(now)
 	t.mayBeFull(own.i, now+clock.Time(used))
+	if a != asks {
+		return own, moved
+	}
 	return own, Allowed
 }
 

@@ -36,6 +36,7 @@ func ident(hash uint64, policy uint16, apikey, endpoint int) uint64 {
 
 func identPolicy(id uint64) uint16 { return uint16(id >> 24) }
 func identApikey(id uint64) int    { return int(id >> 9 & (1<<10 - 1)) }
+func identEndpoint(id uint64) int  { return int(id & (1<<9 - 1)) }
 
 // Named makes the key of apikey under a policy of its own. The apikey must have
 // 1 to 256 bytes. The key is returned, not written through a pointer, so that the

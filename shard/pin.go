@@ -155,11 +155,14 @@ func (h *Pin) Charge(now clock.Time, n int64) {
 // ChargeLimit is Charge for one limit. It reports false where there is none of that
 // name.
 func (h *Pin) ChargeLimit(now clock.Time, limit string, n int64) bool {
-	k := h.p.plan.Load().Index(limit)
-	if k >= 0 {
-		h.charge(k, h.at(now), n)
+	plan, found := h.p.plan.Load(), false
+	for _, k := range plan.Order {
+		if plan.CostName(k) == limit {
+			h.charge(k, h.at(now), n)
+			found = true
+		}
 	}
-	return k >= 0
+	return found
 }
 
 // charge takes n tokens from limit k, and returns by how many more are used then. It
@@ -174,6 +177,9 @@ func (h *Pin) charge(k int, at clock.Time, n int64) (added int64, ok bool) {
 		l, cur := h.t.read(h.w, plan, k, raw, at)
 		c := h.t.state(h.w, k, l, raw)
 		if next, got := l.Force(cur, &c, at, n); got == bucket.Fits && word.CompareAndSwap(raw, next) {
+			if l.Kind() == bucket.Budget {
+				h.t.spent(h.w.i, l, c.Origin, next)
+			}
 			return l.Added(cur, next, c.Origin, at, n), true
 		}
 	}

@@ -55,6 +55,7 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 			return false
 		}
 		h.t.correct(h.w, k, added)
+		h.chargeBudgets(plan, k, at, added)
 	case by < 0 && l.Capacity() <= math.MaxInt32: // a mark has 32 bits
 		// What the venue did not count may be what time has given back meanwhile.
 		ns = h.relieve(k, s.At, at, -by-l.Expired(raw, &cell, s.At, at))

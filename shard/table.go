@@ -51,6 +51,7 @@ type Table struct {
 	policies uatomic.Pointer[[]*Policy] // by index; grows when policies are added
 
 	blocked atomic.Pointer[map[string]struct{}] // apikeys; replaced as a whole
+	dirty   atomic.Pointer[dirty]               // of keys with budgets; nil unless somebody settles them
 
 	_ pad.Line
 	// Written by inserts and evictions only.

@@ -20,6 +20,7 @@ const (
 	Blocked           // the key, or everybody, is blocked
 	Banned            // the key is banned
 	BadAsk            // a cost for a limit that the policy does not have, or below zero
+	Unsettled         // what may be used before the common account answers is used up
 	Elsewhere         // not decided: ask Take
 	moved             // the slot lost its key meanwhile, or it is barred: nothing happened
 	several           // the policy has not one token bucket in word 0
@@ -64,7 +65,7 @@ func (r *Result) Name() string {
 	case r.Plan.Deny:
 		return r.Plan.DenyName
 	}
-	return r.Plan.Names[r.Limit]
+	return r.Plan.CostName(r.Limit)
 }
 
 // Explained reports whether there is a limit, and a word of it, to tell more of.
@@ -99,6 +100,8 @@ func (t *Table) rest(v Verdict, w place, p *Policy, now clock.Time, n int64) Ver
 			v = t.takePair(w, p, now, n)
 		case plan.Lone:
 			v = t.takeLone(w, p, now, n)
+		case plan.Shared:
+			v = t.takeShared(w, p, now, n)
 		}
 		if v < moved {
 			return v
@@ -155,7 +158,14 @@ func unheld(plan *bucket.Plan, now clock.Time, a *Ask, r *Result) Verdict {
 			least, found, r.Limit, r.Remaining = most, true, k, most
 		}
 		if v == TooCostly {
-			break
+			return v
+		}
+		if l := &plan.Limits[k]; l.Kind() == bucket.Budget && n > 0 && l.Refuses(a.Urgent) {
+			v = Unsettled
+			if r != nil {
+				r.Limit, r.Retry, r.Remaining = k, l.Hint(), 0
+			}
+			return v
 		}
 	}
 	return v

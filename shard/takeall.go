@@ -61,6 +61,9 @@ func (t *Table) takeAll(w place, p *Policy, now clock.Time, a *Ask, r *Result) V
 		case v == Allowed && r != nil:
 			t.tell(w, &try, r)
 		}
+		if v == Allowed {
+			t.spentAll(w, &try)
+		}
 		runtime.KeepAlive(try.plan)
 		return v
 	}
@@ -98,7 +101,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		return v
 	}
 	try.takes, try.tells = a.takes(), r != nil
-	v := Allowed
+	v, short := Allowed, false
 	for _, k := range plan.Active {
 		l, cur := t.read(w, plan, k, try.raw[k], try.at)
 		n := a.of(plan, k)
@@ -123,22 +126,27 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		case bucket.Stale:
 			return again
 		default:
-			v = Limited
+			if v = Limited; l.Kind() == bucket.Budget {
+				v = Unsettled
+				t.wanted(w, plan, k)
+			}
 			if r == nil {
 				return v
 			}
+			short = true
 		}
 	}
-	if v == Limited {
-		t.longest(w, try, r)
+	if short {
+		v = t.longest(w, try, r)
 	}
 	return v
 }
 
 // longest explains a denial: by when all limits admit it, and by the one that makes
 // it so late. A limit that is ready first may not be any more when another is, so
-// they are asked again as of then.
-func (t *Table) longest(w place, try *attempt, r *Result) {
+// they are asked again as of then. When a budget is settled, nobody can tell: it counts
+// for as long as its hint says.
+func (t *Table) longest(w place, try *attempt, r *Result) Verdict {
 	for more := true; more; {
 		more = false
 		for _, k := range try.plan.Active {
@@ -148,6 +156,13 @@ func (t *Table) longest(w place, try *attempt, r *Result) {
 			l, cur := t.read(w, try.plan, k, try.raw[k], try.at)
 			c := t.state(w, k, l, try.raw[k])
 			then, as := try.at+clock.Time(r.Retry), cur
+			if l.Kind() == bucket.Budget {
+				if d := l.Wait(cur, &c, try.at, try.cost[k], try.urgent); d > r.Retry {
+					r.Retry, r.Limit, more = d, k, true
+					r.of(l, cur, &c, try.urgent)
+				}
+				continue
+			}
 			if !bucket.SameEra(try.at, then) {
 				as = l.Renew(cur, &c, try.at, then) // as it would be read then
 			}
@@ -157,6 +172,15 @@ func (t *Table) longest(w place, try *attempt, r *Result) {
 			}
 		}
 	}
+	return r.short()
+}
+
+// short is the verdict where the limit that r names has too little.
+func (r *Result) short() Verdict {
+	if r.Plan != nil && r.Plan.Budgets>>r.Limit&1 == 1 {
+		return Unsettled
+	}
+	return Limited
 }
 
 // before notes what is there of a rolling limit before the take: afterwards its ring
@@ -178,11 +202,11 @@ func (a *attempt) after(k int, l *bucket.Limit, cur uint64, c *bucket.Cell) (lef
 // charge swaps in every word. It reports false, with everything given back, when a
 // word moved so that its limit no longer fits, or the plan changed.
 func (t *Table) charge(w place, p *Policy, try *attempt) bool {
-	for j, k := range try.plan.Active {
+	for j, k := range try.plan.Order {
 		word, n := t.word(w.i, k), try.cost[k]
 		for n > 0 && !word.CompareAndSwap(try.raw[k], try.next[k]) {
 			if !t.lookAgain(w, p, try, k) {
-				t.uncharge(w, p, try, try.plan.Active[:j])
+				t.uncharge(w, p, try, try.plan.Order[:j])
 				return false
 			}
 		}
@@ -226,12 +250,13 @@ func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 	if !ok {
 		return
 	}
-	most := int64(0)
+	most, marks := int64(0), try.marks(w)
 	for _, k := range done {
 		if n := try.cost[k]; n > 0 {
-			most = max(most, t.giveBack(w, p, k, try.plan, gift{n: n, charged: bucket.Charged{At: try.at}, alone: true}, t.clock))
+			most = max(most, t.giveBack(w, p, k, try.plan, gift{n: n, charged: bucket.Charged{At: try.at}, alone: true, marks: marks}, t.clock))
 		}
 	}
+	t.unchargeBudgets(w, p, try, done)
 	g.end(given, most)
 	t.mayBeFull(w.i, try.at)
 }
@@ -259,7 +284,7 @@ func (t *Table) tell(w place, try *attempt, r *Result) {
 			r.First = cur
 		}
 		left, used := try.after(k, l, cur, &c)
-		if (try.cost[k] > 0 || !try.takes) && (!found || left < least) {
+		if (try.cost[k] > 0 || !try.takes) && (!found || left < least) && !plan.Beside(k) {
 			least, r.Limit, found = left, k, true
 			r.of(l, cur, &c, try.urgent)
 			r.Remaining = left

@@ -89,10 +89,13 @@ func (t *Table) takeLone(w place, p *Policy, now clock.Time, n int64) Verdict {
 		o := bucket.OriginOf(w.m.inc())
 		var next uint64
 		var got bucket.Outcome
-		if l.Kind() == bucket.Rolling {
+		switch l.Kind() {
+		case bucket.Rolling:
 			c := bucket.Cell{Word: &s.words[0], Raw: raw, Origin: o, Ring: l.Ring(w.i), Owner: w.m.inc()}
 			next, got = l.Try(raw, &c, at, n, false)
-		} else {
+		case bucket.Budget:
+			next, got = l.TryBudget(raw, o, l.Ring(w.i), at, n, false)
+		default:
 			next, got = l.TryWindow(raw, o, at, n)
 		}
 		v := Limited
@@ -104,6 +107,9 @@ func (t *Table) takeLone(w place, p *Policy, now clock.Time, n int64) Verdict {
 		}
 		if got == bucket.Fits {
 			v = Allowed
+		}
+		if l.Kind() == bucket.Budget {
+			v = t.noteBudget(w, plan, o, next, v, n)
 		}
 		runtime.KeepAlive(plan)
 		if m := s.load(); m.same(w.m) && m.state() == live || s.settle(w.m) {
