@@ -37,7 +37,7 @@ func (o Operator) Apply(set policy.Set) error {
 	if set == nil {
 		err = &ConfigError{Field: "policies", Value: "nil", Reason: "would deny everything; an empty set that is not nil says so on purpose, or use Block"}
 	} else {
-		err = g.apply(set)
+		err = g.apply(set, nil)
 	}
 	c := Change{What: Applied, Old: old, New: set.Clone(), Err: err}
 	if err != nil {
@@ -47,15 +47,16 @@ func (o Operator) Apply(set policy.Set) error {
 	return err
 }
 
-// apply is Apply under the gate's lock.
-func (g *Gate) apply(set policy.Set) error {
+// apply is Apply under the gate's lock. It compiles the policies of the endpoints in anew
+// also if they stay as they are.
+func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 	if err := checkPolicies(set); err != nil {
 		return err
 	}
 	before := g.routes.Load()
 	now := g.now()
 	r := &routes{set: set.Clone(), byName: make(map[string]*route, len(set))}
-	plans, faults := g.compileSet(set, before)
+	plans, faults := g.compileSet(set, before, anew)
 	if faults != nil {
 		return faults
 	}
@@ -87,7 +88,7 @@ func (g *Gate) apply(set policy.Set) error {
 
 // compileSet makes the plans that a set brings into force: nil for a policy that
 // stays as it is. It reports every fault.
-func (g *Gate) compileSet(set policy.Set, before *routes) ([]*bucket.Plan, error) {
+func (g *Gate) compileSet(set policy.Set, before *routes, anew map[string]*share) ([]*bucket.Plan, error) {
 	plans := make([]*bucket.Plan, len(set))
 	var faults error
 	fresh, now := 0, g.now()
@@ -95,10 +96,10 @@ func (g *Gate) compileSet(set policy.Set, before *routes) ([]*bucket.Plan, error
 		known := g.known[p.Endpoint]
 		if known == nil {
 			fresh++
-		} else if before != nil && same(p, before.set) {
+		} else if before != nil && same(p, before.set) && anew[p.Endpoint] == nil {
 			continue
 		}
-		limits, deny, err := compile(p, g.wall)
+		limits, deny, err := compile(p, g.wall, g.ledger.share(p.Endpoint))
 		if err == nil {
 			plans[i] = planOf(known).Next(limits, deny, now).WithBlock(g.blocked)
 			err = g.table.Equip(plans[i])

@@ -3,6 +3,7 @@ package tickgate
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/tickgate/tickgate/bucket"
 	"github.com/tickgate/tickgate/clock"
@@ -31,8 +32,10 @@ func checkPolicies(set policy.Set) error {
 }
 
 // compile turns the limits of a policy, which must be valid, into what a plan is
-// made of. Unlimited limits say nothing and vanish.
-func compile(p policy.Policy, wall clock.Wall) (limits []bucket.Named, deny string, err error) {
+// made of. Unlimited limits say nothing and vanish. b, unless nil, is what bounds the use
+// of its token buckets here.
+func compile(p policy.Policy, wall clock.Wall, b *share) (limits []bucket.Named, deny string, err error) {
+	var budgets []bucket.Named
 	for _, l := range p.Limits {
 		switch l.Window {
 		case policy.Unlimited:
@@ -47,9 +50,24 @@ func compile(p policy.Policy, wall clock.Wall) (limits []bucket.Named, deny stri
 				Field: fmt.Sprintf("policies(%s).limits(%s)", p.Endpoint, l.Label()), Value: l.String(), Reason: e.Error(),
 			})
 		}
-		limits = append(limits, bucket.Named{Name: l.Label(), Unnamed: l.Name == "", Limit: c})
+		named := bucket.Named{Name: l.Label(), Unnamed: l.Name == "", Limit: c}
+		if b != nil && e == nil && l.Window == policy.TokenBucket {
+			budget, alone, e := b.of(p, l)
+			err = errors.Join(err, e)
+			budgets = append(budgets, budget)
+			if alone {
+				continue
+			}
+		}
+		limits = append(limits, named)
 	}
-	return limits, deny, err
+	if len(limits)+len(budgets) > bucket.MaxLimits {
+		err = errors.Join(err, &ConfigError{
+			Field: fmt.Sprintf("policies(%s).limits", p.Endpoint), Value: strconv.Itoa(len(limits)),
+			Reason: fmt.Sprintf("with a credit beside each that is shared there are %d; at most %d", len(limits)+len(budgets), bucket.MaxLimits),
+		})
+	}
+	return append(limits, budgets...), deny, err
 }
 
 // compileLimit turns one limit, which must be valid, into its arithmetic.

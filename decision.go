@@ -25,9 +25,10 @@ const (
 	Banned                   // the key is banned (Handle.Ban); RetryAfter says until when
 	NoPolicy                 // no policy for the endpoint, and none named default
 	BadRequest               // n < 0, a cost for no limit, an empty or over-long name, a handle after Release
+	Unsettled                // the budget is shared (Gate.Share), and what may be used here before the others know is used up; RetryAfter is a guess
 )
 
-var reasons = [...]string{"ok", "limited", "too costly", "full", "blocked", "banned", "no policy", "bad request"}
+var reasons = [...]string{"ok", "limited", "too costly", "full", "blocked", "banned", "no policy", "bad request", "unsettled"}
 
 func (r Reason) String() string {
 	if int(r) < len(reasons) {
@@ -98,6 +99,7 @@ var verdicts = [...]Reason{
 	shard.Blocked:   Blocked,
 	shard.Banned:    Banned,
 	shard.BadAsk:    BadRequest,
+	shard.Unsettled: Unsettled,
 }
 
 // decide puts a verdict on n tokens and its explanation into d, which is zero. It
@@ -125,7 +127,7 @@ func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64)
 	}
 	d.Remaining, d.Window = r.Remaining, r.Window
 	d.ResetAfter = later(r.Reset, r.Late)
-	if v == shard.Limited {
+	if v == shard.Limited || v == shard.Unsettled {
 		d.RetryAfter = later(r.Retry, r.Late)
 	}
 	if d.Allowed && n > 0 {

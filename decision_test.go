@@ -127,7 +127,7 @@ func TestDecisionBadNames(t *testing.T) {
 }
 
 func TestReasonString(t *testing.T) {
-	for r, want := range []string{"ok", "limited", "too costly", "full", "blocked", "banned", "no policy", "bad request", "Reason(8)"} {
+	for r, want := range []string{"ok", "limited", "too costly", "full", "blocked", "banned", "no policy", "bad request", "unsettled", "Reason(9)"} {
 		require.Equal(t, want, fmt.Sprint(tickgate.Reason(r)))
 	}
 }

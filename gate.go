@@ -32,7 +32,8 @@ type Gate struct {
 
 	mu      sync.Mutex // serializes Apply and Block; no decision takes it
 	known   map[string]*shard.Policy
-	blocked bool // everyone is
+	ledger  *Ledger // of the budgets in force; nil: none
+	blocked bool    // everyone is
 }
 
 // gates counts the gates that were made.
@@ -54,7 +55,7 @@ func New(cfg Config) (*Gate, error) {
 	}
 	g.ticker.Other = cfg.Clock
 	g.ticker.TSC, _ = cfg.Clock.(*clock.TSC)
-	if err := g.apply(cfg.Policies); err != nil {
+	if err := g.apply(cfg.Policies, nil); err != nil {
 		return nil, err
 	}
 	g.hook = cfg.Audit

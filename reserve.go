@@ -77,7 +77,7 @@ func (h *handle) reserveNow(now clock.Time, n int64) (Reservation, error) {
 	switch {
 	case d.Allowed:
 		return Reservation{h: h, d: d}, nil
-	case d.Reason == Limited:
+	case d.Reason == Limited || d.Reason == Unsettled:
 		return Reservation{}, ErrNotAhead
 	}
 	return Reservation{}, unusable(d.Reason)

@@ -165,7 +165,7 @@ func (h *handle) turn(now clock.Time, n int64, held *Reservation) (time.Duration
 	case OK:
 		count(h.pin.Policy(), v)
 		return 0, nil, nil
-	case Limited, Banned:
+	case Limited, Banned, Unsettled:
 		return max(d.RetryAfter, 1), nil, nil
 	}
 	count(h.pin.Policy(), v)
