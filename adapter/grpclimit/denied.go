@@ -44,7 +44,7 @@ func (d *Denied) Error() string {
 		return s + ": it costs more than the limit ever holds"
 	case tickgate.Full:
 		return s + ": no room for another key"
-	case tickgate.Limited, tickgate.Banned:
+	case tickgate.Limited, tickgate.Banned, tickgate.Unsettled:
 		if wait, ok := d.retry(); ok {
 			return s + ": call again in " + wait.String()
 		}

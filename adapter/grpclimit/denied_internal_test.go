@@ -39,6 +39,7 @@ func TestDeniedText(t *testing.T) {
 		{tickgate.Decision{Reason: tickgate.Limited, Limit: "hour", RetryAfter: time.Second}, `, limit "hour": call again in 1s`},
 		{tickgate.Decision{Reason: tickgate.Limited, Limit: "hour"}, `, limit "hour": the tokens are not there before the deadline`},
 		{tickgate.Decision{Reason: tickgate.Banned, RetryAfter: time.Minute}, ": call again in 1m0s"},
+		{tickgate.Decision{Reason: tickgate.Unsettled, Limit: "hour", RetryAfter: time.Second}, `, limit "hour": call again in 1s`},
 		{tickgate.Decision{Reason: tickgate.TooCostly, Limit: "hour", RetryAfter: tickgate.Never}, `, limit "hour": it costs more than the limit ever holds`},
 		{tickgate.Decision{Reason: tickgate.Blocked, RetryAfter: tickgate.Never}, ": blocked"},
 		{tickgate.Decision{Reason: tickgate.Full, RetryAfter: tickgate.Never}, ": no room for another key"},

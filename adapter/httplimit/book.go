@@ -26,8 +26,8 @@ type edition struct {
 
 // page is one policy.
 type page struct {
-	endpoint string   // "" on the page of other endpoints
-	header   []string // the field RateLimit-Policy; nil if there is no limit
+	endpoint string // "" on the page of other endpoints
+	header   string // the field RateLimit-Policy; "" if there is no limit
 	lines    []line
 }
 
@@ -43,10 +43,10 @@ type line struct {
 
 // page returns what is to be told of an endpoint. An endpoint resolved by the gate
 // changes when its policies are replaced, so comparing two tells whether the edition
-// is out of date, at the cost of a look-up.
+// is out of date. No policy is for the empty name, which is the cheapest to look up.
 func (b *book) page(endpoint string) *page {
 	e := b.current.Load()
-	if mark := b.gate.Endpoint(policy.DefaultEndpoint); e == nil || e.mark != mark {
+	if mark := b.gate.Endpoint(""); e == nil || e.mark != mark {
 		// The mark is older than the set, so a change in between is seen next time.
 		e = newEdition(mark, b.gate.Policies())
 		b.current.Store(e)
@@ -75,17 +75,15 @@ func newPage(p policy.Policy, endpoint string) *page {
 		if l.Window == policy.Unlimited {
 			continue
 		}
-		n := line{limit: l, label: l.Label(), quoted: quoted(l), quota: quota(l), reason: rateInWords(l)}
+		n := line{limit: l, label: l.Label(), quoted: quoted(l), quota: quota(&l), reason: rateInWords(l)}
 		if endpoint != "" {
 			n.reason += " for " + endpoint
-			n.problem = denialHead(&n, n.reason)
+			n.problem = denialHead(nil, &n, n.reason)
 		}
 		out.lines = append(out.lines, n)
 		items = append(items, policyItem(l))
 	}
-	if items != nil {
-		out.header = []string{strings.Join(items, ", ")}
-	}
+	out.header = strings.Join(items, ", ")
 	return out
 }
 

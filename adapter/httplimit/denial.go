@@ -36,6 +36,25 @@ type DenyHandler func(w http.ResponseWriter, r *http.Request, d *Denial)
 // on one line. retry_after_seconds is left out with Retry-After. A block is answered
 // with status 403: it is no quota, and asking again does not help.
 func WriteDenial(w http.ResponseWriter, r *http.Request, d *Denial) {
+	v := makeValues(fieldsOfProblem)
+	writeDenial(w, r, d, &v)
+}
+
+// newDenial makes the denial by a line; nil if no limit decided.
+func newDenial(d *tickgate.Decision, endpoint string, retry int64, n *line) Denial {
+	out := Denial{Decision: *d, Endpoint: endpoint, RetryAfter: retry, line: n}
+	if n != nil {
+		out.Limit = n.limit
+	}
+	return out
+}
+
+// fieldsOfDenial are the fields of a denial that are not about limits: those of a
+// problem, and Retry-After.
+const fieldsOfDenial = fieldsOfProblem + 1
+
+// writeDenial is WriteDenial with room for the fields of a problem.
+func writeDenial(w http.ResponseWriter, r *http.Request, d *Denial, v *values) {
 	if d.Decision.Reason == tickgate.Blocked {
 		WriteError(w, r, &Error{
 			Status: http.StatusForbidden, Code: "blocked",
@@ -43,12 +62,13 @@ func WriteDenial(w http.ResponseWriter, r *http.Request, d *Denial) {
 		})
 		return
 	}
-	b := make([]byte, 0, 640)
+	body := bodies.Get().(*[]byte)
+	b := (*body)[:0]
 	switch l := d.line; {
 	case l == nil:
-		b = append(b, denialHead(nil, d.Decision.Reason.String()+" for "+d.Endpoint)...)
+		b = denialHead(b, nil, d.Decision.Reason.String()+" for "+d.Endpoint)
 	case l.problem == nil:
-		b = append(b, denialHead(l, l.reason+" for "+d.Endpoint)...)
+		b = denialHead(b, l, l.reason+" for "+d.Endpoint)
 	default:
 		b = append(b, l.problem...)
 	}
@@ -56,12 +76,13 @@ func WriteDenial(w http.ResponseWriter, r *http.Request, d *Denial) {
 		b = append(b, `,"retry_after_seconds":`...)
 		b = appendInteger(b, d.RetryAfter)
 	}
-	writeProblem(w, r, http.StatusTooManyRequests, member(b, "detail", d.detail()))
+	*body = member(b, "detail", d.detail())
+	writeProblem(w, r, http.StatusTooManyRequests, body, v)
 }
 
-// denialHead is what all denials by a limit begin with; l is nil if none decided.
-func denialHead(l *line, reason string) []byte {
-	b := problemHead(typeQuota, "Quota exceeded", http.StatusTooManyRequests)
+// denialHead appends what all denials by a limit begin with; l is nil if none decided.
+func denialHead(b []byte, l *line, reason string) []byte {
+	b = problemHead(b, typeQuota, "Quota exceeded", http.StatusTooManyRequests)
 	b = append(b, `,"violated-policies":[`...)
 	if l != nil {
 		b = appendJSON(b, l.label)
@@ -83,6 +104,8 @@ func (d *Denial) detail() string {
 		return "This endpoint takes no requests."
 	case d.Decision.Reason == tickgate.TooCostly:
 		return "The request costs more than the limit ever has; it can never pass."
+	case d.Decision.Reason == tickgate.Unsettled:
+		return "What may be used here is used up until other servers have been told of it."
 	}
 	return "The limit is used up."
 }

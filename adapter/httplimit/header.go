@@ -62,41 +62,42 @@ const (
 	headerKey       = "Idempotency-Key"
 )
 
-// write tells of a decision. Both IETF fields are lists, so those of a limiter around
-// this one stay; the legacy ones are of the last that decided.
-func (m HeaderMode) write(h http.Header, p *page, d *tickgate.Decision, retry int64) {
-	if m == None {
-		return
+// fields is how many header fields a mode writes at most.
+func (m HeaderMode) fields() int {
+	switch m {
+	case IETF:
+		return 2
+	case Legacy:
+		return 3
+	case Both:
+		return 5
 	}
-	line := p.line(d.Limit)
-	if m != Legacy {
-		if p.header != nil {
-			h[headerPolicy] = joined(h[headerPolicy], p.header)
-		}
-		if line != nil {
-			h[headerLimit] = append(h[headerLimit], line.item(d, retry))
-		}
-	}
-	if m != IETF && line != nil {
-		h[headerXLimit] = []string{integer(line.quota)}
-		h[headerXLeft] = []string{integer(d.Remaining)}
-		t, told := effectiveSeconds(line.limit, d, retry)
-		switch {
-		case told:
-			h[headerXReset] = []string{integer(t)}
-		case retry > 0:
-			h[headerXReset] = []string{integer(retry)}
-		}
-	}
+	return 0
 }
 
-// joined returns two lists as one. Without a first, the second is used as it is: it is
-// the same for all requests and has no room to grow in place.
-func joined(first, second []string) []string {
-	if len(first) == 0 {
-		return second
+// write tells of a decision by a line; nil if no limit decided. Both IETF fields are
+// lists, so those of a limiter around this one stay; the legacy ones are of the last
+// that decided. v has room for the fields.
+func (m HeaderMode) write(h http.Header, p *page, n *line, d *tickgate.Decision, retry int64, v *values) {
+	if m == IETF || m == Both {
+		if p.header != "" {
+			h[headerPolicy] = v.join(h[headerPolicy], p.header)
+		}
+		if n != nil {
+			h[headerLimit] = v.join(h[headerLimit], n.item(d, retry))
+		}
 	}
-	return append(first[:len(first):len(first)], second...)
+	if (m == Legacy || m == Both) && n != nil {
+		h[headerXLimit] = v.list(integer(n.quota))
+		h[headerXLeft] = v.list(integer(d.Remaining))
+		t, told := effectiveSeconds(&n.limit, d, retry)
+		switch {
+		case told:
+			h[headerXReset] = v.list(integer(t))
+		case retry > 0:
+			h[headerXReset] = v.list(integer(retry))
+		}
+	}
 }
 
 // item is one member of the field RateLimit.
@@ -105,7 +106,7 @@ func (l *line) item(d *tickgate.Decision, retry int64) string {
 	b := append(buf[:0], l.quoted...)
 	b = append(b, ";r="...)
 	b = appendInteger(b, d.Remaining)
-	if t, told := effectiveSeconds(l.limit, d, retry); told {
+	if t, told := effectiveSeconds(&l.limit, d, retry); told {
 		b = append(b, ";t="...)
 		b = appendInteger(b, t)
 	}
@@ -115,10 +116,10 @@ func (l *line) item(d *tickgate.Decision, retry int64) string {
 // policyItem is one member of the field RateLimit-Policy.
 func policyItem(l policy.Limit) string {
 	b := append([]byte(quoted(l)), ";q="...)
-	b = appendInteger(b, quota(l))
+	b = appendInteger(b, quota(&l))
 	if l.Window != policy.Deny {
 		b = append(b, ";w="...)
-		b = appendInteger(b, windowSeconds(l))
+		b = appendInteger(b, windowSeconds(&l))
 	}
 	return string(b)
 }

@@ -54,17 +54,19 @@ type LimitConfig struct {
 
 // Limiter asks a gate for every request. Make one with [NewLimiter].
 type Limiter struct {
-	cfg  LimitConfig
-	book book
+	cfg      LimitConfig
+	standard bool // denials are answered by WriteDenial
+	book     book
 }
 
 // NewLimiter makes a limiter. It reports every fault of the configuration at once,
 // each a [*tickgate.ConfigError].
 func NewLimiter(cfg LimitConfig) (*Limiter, error) {
+	standard := cfg.Deny == nil
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	l := &Limiter{cfg: cfg}
+	l := &Limiter{cfg: cfg, standard: standard}
 	l.book.gate = cfg.Gate
 	return l, nil
 }
@@ -107,15 +109,15 @@ func (f faults) err() error { return errors.Join(f...) }
 
 // Wrap returns next behind the limiter. It hands the request and the ResponseWriter
 // on as they are. A decision costs what [tickgate.Gate.Take] does; telling of it costs
-// two allocations.
+// two allocations, and none with [None].
 func (l *Limiter) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, err := l.cfg.Key.caller(r)
-		if errors.Is(err, ErrKeyMissing) && l.cfg.OnMissing == FailOpen {
-			next.ServeHTTP(w, r)
-			return
-		}
 		if err != nil {
+			if errors.Is(err, ErrKeyMissing) && l.cfg.OnMissing == FailOpen {
+				next.ServeHTTP(w, r)
+				return
+			}
 			l.cfg.Error(w, r, limitError(err))
 			return
 		}
@@ -129,25 +131,40 @@ func (l *Limiter) Wrap(next http.Handler) http.Handler {
 			cost = l.cfg.Cost(r)
 		}
 		d := l.cfg.Gate.Take(key, endpoint, cost)
-		p := l.book.page(endpoint)
-		retry := int64(0)
 		if !d.Allowed {
-			retry = retrySeconds(d.RetryAfter)
+			l.refuse(w, r, endpoint, &d)
+			return
 		}
-		l.cfg.Headers.write(w.Header(), p, &d, retry)
-		switch {
-		case !d.Allowed:
-			l.refuse(w, r, p, endpoint, d, retry)
-		case l.cfg.RefundReplays && cost > 0:
+		if l.cfg.Headers != None {
+			l.tell(w.Header(), endpoint, &d)
+		}
+		if l.cfg.RefundReplays && cost > 0 {
 			handOn(next, w, r, withTicket(r, &ticket{gate: l.cfg.Gate, key: key, endpoint: endpoint, decision: d}))
-		default:
-			next.ServeHTTP(w, r)
+			return
 		}
+		next.ServeHTTP(w, r)
 	})
 }
 
+// tell says what is left of what was allowed.
+func (l *Limiter) tell(h http.Header, endpoint string, d *tickgate.Decision) {
+	p := l.book.page(endpoint)
+	n := p.line(d.Limit)
+	if n == nil && p.header == "" {
+		return // there is no limit
+	}
+	v := makeValues(l.cfg.Headers.fields())
+	l.cfg.Headers.write(h, p, n, d, 0, &v)
+}
+
 // refuse answers what was not allowed.
-func (l *Limiter) refuse(w http.ResponseWriter, r *http.Request, p *page, endpoint string, d tickgate.Decision, retry int64) {
+func (l *Limiter) refuse(w http.ResponseWriter, r *http.Request, endpoint string, d *tickgate.Decision) {
+	p := l.book.page(endpoint)
+	n := p.line(d.Limit)
+	retry := retrySeconds(d.RetryAfter)
+	h := w.Header()
+	v := makeValues(l.cfg.Headers.fields() + fieldsOfDenial)
+	l.cfg.Headers.write(h, p, n, d, retry, &v)
 	switch d.Reason {
 	case tickgate.NoPolicy:
 		l.cfg.Error(w, r, limitError(tickgate.ErrNoPolicy))
@@ -159,14 +176,15 @@ func (l *Limiter) refuse(w http.ResponseWriter, r *http.Request, p *page, endpoi
 		l.cfg.Error(w, r, limitError(ErrBadDecision))
 		return
 	}
-	h := w.Header()
-	h[headerCache] = []string{"no-store"}
 	if retry > 0 {
-		h[headerRetry] = []string{integer(retry)}
+		h[headerRetry] = v.list(integer(retry))
 	}
-	denial := &Denial{Decision: d, Endpoint: endpoint, RetryAfter: retry, line: p.line(d.Limit)}
-	if denial.line != nil {
-		denial.Limit = denial.line.limit
+	if l.standard {
+		denial := newDenial(d, endpoint, retry, n) // on the stack: WriteDenial keeps nothing
+		writeDenial(w, r, &denial, &v)
+		return
 	}
-	l.cfg.Deny(w, r, denial)
+	h[headerCache] = v.list("no-store")
+	denial := newDenial(d, endpoint, retry, n)
+	l.cfg.Deny(w, r, &denial)
 }

@@ -267,3 +267,18 @@ func TestDenialOfHead(t *testing.T) {
 	require.Empty(t, a.body)
 	require.Equal(t, "3600", a.header.Get("Retry-After"))
 }
+
+// A budget that is shared with other servers denies before its limit does.
+func TestDenialWhileOthersAreNotTold(t *testing.T) {
+	g, _ := gateOf(t, policyOf(t, "GET /a", "100/h name=hour"))
+	ledger, err := g.Share([]tickgate.Budget{{Endpoint: "GET /a", Mode: tickgate.CreditMode, Credit: 1}})
+	require.NoError(t, err)
+	ledger.SetRetry("GET /a", 20*time.Millisecond)
+	s := serve(t, "GET /a", limiterOf(t, g).Wrap(ok))
+	require.Equal(t, 200, ask(t, s, "GET", "/a", "", "X-API-Key", "alice").status)
+	a := ask(t, s, "GET", "/a", "", "X-API-Key", "alice")
+	require.Equal(t, 429, a.status)
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	require.Equal(t, []any{"hour"}, a.problem(t)["violated-policies"])
+	require.Contains(t, a.problem(t)["detail"], "until other servers have been told")
+}

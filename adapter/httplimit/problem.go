@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"sync"
 )
 
 // The body of what a middleware answers by itself is a problem of RFC 9457: one
@@ -27,37 +28,57 @@ func WriteError(w http.ResponseWriter, r *http.Request, e *Error) {
 	if e.Code == "limiter_full" {
 		kind = typeCapacity
 	}
-	b := problemHead(kind, http.StatusText(e.Status), e.Status)
+	body := bodies.Get().(*[]byte)
+	b := problemHead((*body)[:0], kind, http.StatusText(e.Status), e.Status)
 	b = member(b, "error", e.Code)
 	if retry := retrySeconds(e.Retry); e.Retry > 0 && retry > 0 {
 		w.Header()[headerRetry] = []string{integer(retry)}
 		b = append(b, `,"retry_after_seconds":`...)
 		b = appendInteger(b, retry)
 	}
-	b = member(b, "detail", e.Detail)
+	*body = member(b, "detail", e.Detail)
 	if e.Status == http.StatusUnauthorized {
 		w.Header()[headerChallenge] = []string{"Bearer"} // RFC 9110 wants one
 	}
-	writeProblem(w, r, e.Status, b)
+	v := makeValues(fieldsOfProblem)
+	writeProblem(w, r, e.Status, body, &v)
 }
 
-// writeProblem closes an object with the member instance, and sends it.
-func writeProblem(w http.ResponseWriter, r *http.Request, status int, b []byte) {
+// bodies are the buffers of problems, for use again: an [io.Writer] must not keep what
+// it is given.
+var bodies = sync.Pool{New: func() any {
+	b := make([]byte, 0, 640)
+	return &b
+}}
+
+// maxBody is the longest buffer that is used again. Ordinary problems fit.
+const maxBody = 4 << 10
+
+// fieldsOfProblem are Content-Type, Cache-Control and Content-Length.
+const fieldsOfProblem = 3
+
+// writeProblem closes an object with the member instance, sends it, and gives its
+// buffer back. v has room for the fields.
+func writeProblem(w http.ResponseWriter, r *http.Request, status int, body *[]byte, v *values) {
+	b := *body
 	if path := r.URL.EscapedPath(); len(path) <= maxInstance {
 		b = member(b, "instance", path)
 	}
 	b = append(b, '}', '\n')
 	h := w.Header()
-	h[headerType] = []string{problemType}
-	h[headerCache] = []string{"no-store"}
-	h[headerLength] = []string{strconv.Itoa(len(b))}
+	h[headerType] = v.list(problemType)
+	h[headerCache] = v.list("no-store")
+	h[headerLength] = v.list(strconv.Itoa(len(b)))
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // a client that is gone needs no answer
+	if cap(b) <= maxBody {
+		*body = b
+		bodies.Put(body)
+	}
 }
 
-// problemHead begins an object.
-func problemHead(kind, title string, status int) []byte {
-	b := make([]byte, 0, 640)
+// problemHead appends the beginning of an object.
+func problemHead(b []byte, kind, title string, status int) []byte {
 	b = append(b, `{"type":`...)
 	b = appendJSON(b, kind)
 	b = member(b, "title", title)

@@ -34,7 +34,7 @@ var tooLong = lostResult(http.StatusConflict, "result_not_kept",
 // lostResult is a result that only says what became of the request. It is short, so
 // that a store has room for it (idem.RoomyResult).
 func lostResult(status int, code, detail string) idem.Result {
-	b := problemHead(typeBlank, http.StatusText(status), status)
+	b := problemHead(nil, typeBlank, http.StatusText(status), status)
 	b = member(b, "error", code)
 	b = member(b, "detail", detail)
 	return idem.Result{

@@ -29,11 +29,11 @@ func retrySeconds(d time.Duration) int64 {
 }
 
 // quota is the most tokens that an ordinary request can find in a limit.
-func quota(l policy.Limit) int64 { return l.Capacity() - l.Reserve }
+func quota(l *policy.Limit) int64 { return l.Capacity() - l.Reserve }
 
 // span is how long it takes at a limit's rate until n tokens are back, rounded up. n
 // is at most the capacity, so the result is at most policy.MaxPer.
-func span(l policy.Limit, n int64) time.Duration {
+func span(l *policy.Limit, n int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(n), uint64(l.Per))
 	lo, carry := bits.Add64(lo, uint64(l.Tokens-1), 0)
 	hi += carry
@@ -47,7 +47,7 @@ func span(l policy.Limit, n int64) time.Duration {
 // windowSeconds is the time for which the quota is given: the period, and for a
 // bucket with a burst of its own the time in which the quota comes back. Any other
 // number beside the quota would tell another rate than the limit's.
-func windowSeconds(l policy.Limit) int64 {
+func windowSeconds(l *policy.Limit) int64 {
 	if l.Window == policy.TokenBucket {
 		return max(1, seconds(span(l, quota(l))))
 	}
@@ -63,7 +63,7 @@ func windowSeconds(l policy.Limit) int64 {
 // is left, it is the time until something is. Retry-After is never earlier; where a
 // costly request was denied though tokens are left, and they would last for longer
 // than that, no time is told.
-func effectiveSeconds(l policy.Limit, d *tickgate.Decision, retry int64) (int64, bool) {
+func effectiveSeconds(l *policy.Limit, d *tickgate.Decision, retry int64) (int64, bool) {
 	ends := l.Window == policy.Aligned || l.Window == policy.FromFirst
 	switch {
 	case l.Window == policy.Deny || l.Window == policy.Unlimited:
