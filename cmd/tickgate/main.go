@@ -1,6 +1,7 @@
-// Command tickgate replays recorded traffic against rate limits and examines
-// the machine they are to run on.
+// Command tickgate puts rate limits and safe retries in front of an API, replays
+// recorded traffic against limits, and examines the machine they are to run on.
 //
+//	tickgate serve --upstream http://127.0.0.1:9000 --set 'POST /orders=10/s' --set default=50/s
 //	tickgate replay --policies trading.json orders.csv
 //	tickgate doctor
 //
@@ -19,7 +20,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], &world{
 		stdin:  os.Stdin,
 		stdout: os.Stdout,
@@ -27,6 +28,7 @@ func main() {
 		isTerm: term.IsTerminal(int(os.Stderr.Fd())),
 		now:    time.Now,
 		sleep:  sleep,
+		lookup: os.LookupEnv,
 	}))
 }
 

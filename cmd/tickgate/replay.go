@@ -182,14 +182,7 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 
 // policies returns what the flags say.
 func (c *replayCmd) policies() (policy.Set, error) {
-	set := policy.Default()
-	if c.Policies != "" {
-		var err error
-		if set, err = policyfile.Load(c.Policies); err != nil {
-			return nil, err
-		}
-	}
-	set, err := policyfile.Override(set, c.Set)
+	set, err := policyfile.Read(policy.Default(), c.Policies, c.Set)
 	return venue.Guard(set, c.Guard), err
 }
 

@@ -27,6 +27,7 @@ type world struct {
 	isTerm         bool // stderr is a terminal
 	now            func() time.Time
 	sleep          func(context.Context, time.Duration) error
+	lookup         func(string) (string, bool) // the environment; nil: nothing is set
 }
 
 // say prints one line per fault in err.
@@ -43,6 +44,7 @@ func (w *world) say(err error) {
 // they describe).
 type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Replay recorded requests against limits and report what would have been denied."`
+	Serve   serveCmd   `cmd:"" help:"Put limits and safe retries in front of an API, or serve an example of one."`
 	Doctor  doctorCmd  `cmd:"" help:"Examine this machine: clock, memory, processors, and what to change."`
 	Version versionCmd `cmd:"" help:"Print the version of this program."`
 }
@@ -53,6 +55,8 @@ func (cli) Help() string {
 
   tickgate replay --policies trading.json orders.csv
   tickgate replay --set 'default=20/s burst=40' --html report.html access.log.gz
+  tickgate serve --upstream http://127.0.0.1:9000 --set 'POST /orders=10/s' --set default=50/s
+  tickgate serve --example memory
   tickgate doctor
   tickgate replay --help`
 }
@@ -84,7 +88,7 @@ func run(ctx context.Context, args []string, w *world) (status int) {
 	var grammar cli
 	parser, err := kong.New(&grammar,
 		kong.Name("tickgate"),
-		kong.Description("Rate limits decided locally, in nanoseconds: replay recorded traffic, examine a machine."),
+		kong.Description("Rate limits decided locally, in nanoseconds: replay recorded traffic, serve with limits, examine a machine."),
 		kong.Writers(w.stdout, w.stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

@@ -134,7 +134,7 @@ func TestFormats(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"replay", "--help"}, {"doctor", "--help"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"replay", "--help"}, {"serve", "--help"}, {"doctor", "--help"}, {"version", "--help"}} {
 		r := command(t, "", args...)
 		require.Equal(t, exitOK, r.status)
 		require.Empty(t, r.stderr)

@@ -35,6 +35,21 @@ func Load(file string) (policy.Set, error) {
 	return set, nil
 }
 
+// Read returns the policies of a command line: those of file, or a copy of builtIn
+// where file is empty, with the assignments applied as [Override] does. Faults of the
+// assignments are reported beside those of the file.
+func Read(builtIn policy.Set, file string, assignments []string) (policy.Set, error) {
+	set, loading := builtIn, error(nil)
+	if file != "" {
+		set, loading = Load(file)
+	}
+	set, assigning := Override(set, assignments)
+	if err := errors.Join(append(split(loading), split(assigning)...)...); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
 func isYAML(file string, text []byte) bool {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".yaml", ".yml":

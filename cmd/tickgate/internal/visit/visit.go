@@ -1,0 +1,69 @@
+// Package visit keeps what is known of one request while it goes through the layers of
+// a server, and logs it when it ends: nothing that a client wrote.
+package visit
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Visit is what is known of one request. It belongs to the goroutine of its handler.
+type Visit struct {
+	Endpoint string // the name of the policy that answers for it
+	Caller   string // who makes it, by the hash of the key; "" if nobody is named
+	Limit    string // that denied it, or why else it was denied
+	Error    string // the code of an answer that is not the handler's
+	Cause    string // of an error, for people; no text of the client's
+}
+
+type key struct{}
+
+// Of returns the visit of a request inside [Log].
+func Of(r *http.Request) *Visit {
+	v, _ := r.Context().Value(key{}).(*Visit)
+	return v
+}
+
+// Log gives each request a visit, and writes a line when it ends:
+//
+//	msg=request endpoint="POST /orders" status=429 replayed=false took=31.2µs limit=burst
+//
+// limit is there for what was denied, error and cause for what failed. The status is 0
+// if nothing was sent, as when the client has gone, and 101 of a connection that was
+// upgraded, which ends with the connection. A line is a warning if the status is 5xx.
+func Log(log *slog.Logger, now func() time.Time, endpoint func(*http.Request) string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := now()
+		v := &Visit{Endpoint: endpoint(r)}
+		seen := &writer{ResponseWriter: w}
+		defer func() { // also of a panic, which the server ends
+			v.write(log, seen, now().Sub(begun))
+		}()
+		next.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), key{}, v)))
+	})
+}
+
+func (v *Visit) write(log *slog.Logger, seen *writer, took time.Duration) {
+	level := slog.LevelInfo
+	if seen.status >= 500 {
+		level = slog.LevelWarn
+	}
+	ctx := context.Background()
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 7)
+	attrs = append(attrs,
+		slog.String("endpoint", v.Endpoint),
+		slog.Int("status", seen.status),
+		slog.Bool("replayed", seen.replayed),
+		slog.Duration("took", took))
+	for _, a := range [...]struct{ name, value string }{{"limit", v.Limit}, {"error", v.Error}, {"cause", v.Cause}} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.name, a.value))
+		}
+	}
+	log.LogAttrs(ctx, level, "request", attrs...)
+}

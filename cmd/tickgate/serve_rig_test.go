@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// served is a tickgate that serves.
+type served struct {
+	address string
+	client  *http.Client
+	stop    context.CancelFunc
+	status  chan int
+
+	mu    sync.Mutex
+	log   bytes.Buffer
+	ready chan string // gets the address, once
+}
+
+var serving = regexp.MustCompile(`msg="?serving"? address="?([^" ]+)|"msg":"serving","address":"([^"]+)"`)
+
+// Write is the log.
+func (s *served) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := serving.FindSubmatch(b); at != nil {
+		s.ready <- string(at[1]) + string(at[2])
+	}
+	return s.log.Write(b)
+}
+
+func (s *served) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
+}
+
+// serve runs a command line on a free port until it serves.
+func serve(t *testing.T, environment map[string]string, args ...string) *served {
+	t.Helper()
+	s := &served{client: &http.Client{Transport: &http.Transport{}}, status: make(chan int, 1), ready: make(chan string, 1)}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		s.status <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), &world{
+			stdout: io.Discard, stderr: s, now: time.Now, sleep: sleep,
+			lookup: func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
+		})
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		s.stop()
+		<-ended
+	})
+	select {
+	case s.address = <-s.ready:
+	case <-ended:
+		t.Fatal(s.String())
+	}
+	return s
+}
+
+// answer is one that has been read.
+type answer struct {
+	*http.Response
+	text string
+}
+
+// send makes a request; header are names and values.
+func (s *served) send(t *testing.T, method, path, body string, header ...string) answer {
+	t.Helper()
+	r, err := http.NewRequest(method, "http://"+s.address+path, strings.NewReader(body))
+	require.NoError(t, err)
+	return s.do(t, r, header...)
+}
+
+func (s *served) do(t *testing.T, r *http.Request, header ...string) answer {
+	t.Helper()
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	res, err := s.client.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return answer{res, string(text)}
+}
+
+// authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	file string // its certificate
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	a := &authority{}
+	var der []byte
+	der, a.key = signed(t, name, nil, &x509.Certificate{
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	})
+	var err error
+	a.cert, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	a.file = write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	return a
+}
+
+// issue writes a certificate for 127.0.0.1, and its key, to files.
+func (a *authority) issue(t *testing.T, name string) (cert, key string) {
+	t.Helper()
+	der, private := signed(t, name, a, &x509.Certificate{
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	})
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	return write(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
+		write(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+}
+
+// trust returns a client's configuration, with a certificate if one is named.
+func (a *authority) trust(t *testing.T, cert, key string) *tls.Config {
+	t.Helper()
+	c := &tls.Config{RootCAs: x509.NewCertPool()}
+	c.RootCAs.AddCert(a.cert)
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		require.NoError(t, err)
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c
+}
+
+func signed(t *testing.T, name string, by *authority, template *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template.SerialNumber = big.NewInt(time.Now().UnixNano())
+	template.Subject = pkix.Name{CommonName: name}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := template, key
+	if by != nil {
+		parent, signer = by.cert, by.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	require.NoError(t, err)
+	return der, key
+}
