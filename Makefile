@@ -19,7 +19,7 @@ RACE      := $(shell go env CGO_ENABLED)
 export GOWORK := off
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help run test check build cross vet fmt unit race tags fuzz-short fuzz bench memory model doctor clean
+.PHONY: help run test check build cross vet fmt unit race tags fuzz-short fuzz bench load memory model doctor clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -50,7 +50,7 @@ unit: ## tests of every module
 race: ## tests of the concurrent packages under the race detector
 	@if [ "$(RACE)" = 1 ]; then \
 		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
-		(cd adapter/grpclimit && go test -race -short -timeout 10m ./...); \
+		for m in adapter/grpclimit cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
 	else echo "skipped: race tests (no cgo: install gcc)"; fi
 
 tags: ## tests without assembly, and with invariants checked
@@ -74,6 +74,12 @@ fuzz: ## every fuzz target for 30 s
 
 bench: ## measure everything beside the floor and the peers, print one table (about 6 minutes; leave the machine alone)
 	@cd bench && for i in $$(seq $(COUNT)); do go test -run '^$$' -bench . -benchtime=$(BENCHTIME) -timeout 20m; done | go run ./cmd/table -v
+
+load: ## HTTP with wrk, bare and behind the limiter, then a million requests of 100,000 callers (about 6 minutes)
+	@command -v wrk >/dev/null || { [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && echo "installing wrk" && \
+		{ apt-get install -y wrk || { apt-get update && apt-get install -y wrk; }; } >/dev/null 2>&1; } || \
+		{ echo "wrk is not installed; on Debian: apt-get install wrk"; exit 1; }
+	@cd bench && go run ./load && go run ./load -growth
 
 memory: ## bytes for a key and garbage collection with a million keys, each library in its own process
 	@cd bench && go run ./cmd/memory -lib all

@@ -62,6 +62,7 @@ func BenchmarkGate(b *testing.B) {
 		})
 	}
 	benchmarkTrading(b)
+	benchmarkShared(b)
 	benchmarkFirstSeen(b)
 }
 

@@ -59,7 +59,8 @@ func floorOf(name string) (label string, terms []string) {
 		return "one at a time", []string{
 			"Gate/path=gate/clock=" + field(name, "clock") + "/keys=" + field(name, "keys") + "/outcome=" + field(name, "outcome") + "/g=" + g,
 		}
-	case "two-limits", "six-limits", "aligned", "from-first", "rolling-10", "rolling-1000", "rate-and-rolling", "join-3", "join-3-aligned":
+	case "two-limits", "six-limits", "aligned", "from-first", "rolling-10", "rolling-1000", "rate-and-rolling", "join-3", "join-3-aligned",
+		"on-credit", "on-lease":
 		return oneLimitLabel, []string{oneLimit}
 	case "handle-at", "handle", "endpoint", "gate", "gate-copies":
 	default:

@@ -52,7 +52,7 @@ func newTable(m *measurements) table {
 
 // inOrder sorts names by family and leaves them otherwise in order of the input.
 func inOrder(names []string) []string {
-	order := map[string]int{"Floor": 1, "Gate": 2, "Seed": 3, "Peer": 4}
+	order := map[string]int{"Floor": 1, "Gate": 2, "Idem": 3, "Seed": 4, "Peer": 5}
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b string) int { return order[family(a)] - order[family(b)] })
 	return slices.DeleteFunc(names, func(n string) bool { return order[family(n)] == 0 })
@@ -174,6 +174,8 @@ func figureOf(name string) string {
 			f += ", " + c
 		}
 		return f
+	case "Idem":
+		return "idem " + field(name, "op")
 	case "Seed":
 		return "seed " + field(name, "case")
 	}
