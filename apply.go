@@ -68,6 +68,7 @@ func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 		} else if plans[i] != nil {
 			g.table.Change(sp, plans[i], now)
 		}
+		sp.SetShadow(p.Shadow)
 		r.byName[p.Endpoint] = &route{name: p.Endpoint, policy: sp}
 		if p.Endpoint == policy.DefaultEndpoint {
 			r.other = sp

@@ -11,18 +11,9 @@ import (
 	"github.com/tickgate/tickgate/shard"
 )
 
-// checkPolicies reports every fault of a set, including what a gate does not
-// serve yet.
+// checkPolicies reports every fault of a set.
 func checkPolicies(set policy.Set) error {
 	faults := []error{set.Validate()}
-	for i, p := range set {
-		at := fmt.Sprintf("policies[%d](%s)", i, p.Endpoint)
-		if p.Shadow {
-			faults = append(faults, &ConfigError{
-				Field: at + ".shadow", Value: "true", Reason: "shadow policies are not served yet",
-			})
-		}
-	}
 	if len(set) > shard.MaxPolicies {
 		faults = append(faults, &ConfigError{
 			Field: "policies", Value: fmt.Sprint(len(set)), Reason: fmt.Sprintf("at most %d", shard.MaxPolicies),

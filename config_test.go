@@ -73,7 +73,7 @@ func TestConfigReportsEveryFault(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"policies[0].endpoint",
 		"policies[1](a).limits[0].tokens", "policies[1](a).limits[0].per", "policies[1](a).limits[0].burst",
-		"policies[2](a).endpoint", "policies[2](a).limits[0].window", "policies[2](a).shadow",
+		"policies[2](a).endpoint", "policies[2](a).limits[0].window",
 		"policies[3](b).limits", "policies[3](b).credit",
 		"MaxKeys", "OnFull",
 	}, fields)
@@ -90,10 +90,6 @@ func TestConfigMessages(t *testing.T) {
 	}{
 		{tickgate.Config{Policies: one, MaxKeys: -1}, "MaxKeys = -1: must be 1 to 1073741824, or 0 for 10000"},
 		{tickgate.Config{Policies: one, OnFull: 9}, `OnFull = "OnFull(9)": must be EvictIdle or RejectNew`},
-		{
-			tickgate.Config{Policies: policy.Set{{Endpoint: "a", Limits: one[0].Limits, Shadow: true}}},
-			`policies[0](a).shadow = "true": shadow policies are not served yet`,
-		},
 		{
 			tickgate.Config{Policies: policy.Set{one[0], one[0]}},
 			`policies[1](a).endpoint = "a": listed twice, first in policies[0]; keep one`,

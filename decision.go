@@ -70,6 +70,11 @@ type Decision struct {
 	// that do not come from a handle.
 	Seq uint64
 
+	// Shadow says that the policy is in shadow mode ([policy.Policy].Shadow) and that a
+	// limit would have denied: Allowed is true, nothing was taken, and Reason, Limit and
+	// RetryAfter are those of the denial.
+	Shadow bool
+
 	// Member is the number, in the order of [Join], of the handle whose limit decided.
 	Member int
 

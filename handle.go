@@ -102,8 +102,7 @@ func (h Handle) AllowAt(now clock.Time, n int64) bool {
 		p.CountAllowed()
 		return true
 	}
-	p.CountDenied()
-	return false
+	return passes(p, v)
 }
 
 // Take is TakeAt with the clock's time.
@@ -156,13 +155,12 @@ func (h Handle) takeAt(d *Decision, now clock.Time, a *shard.Ask) {
 	var r shard.Result
 	v := to.pin.Take(now, a, &r)
 	runtime.KeepAlive(to)
-	switch {
-	case v == shard.BadAsk:
-		to.g.bad.Inc()
-	case a.N > 0 || len(a.Costs) > 0:
-		count(to.pin.Policy(), v)
-	}
 	decide(d, to.g.number, v, &r, charged(a))
+	if v == shard.BadAsk {
+		to.g.bad.Inc()
+		return
+	}
+	conclude(d, to.pin.Policy(), v, a.N > 0 || len(a.Costs) > 0)
 }
 
 // takeOne decides where the policy has one token bucket, and reports whether it has.
@@ -172,9 +170,6 @@ func (h *handle) takeOne(d *Decision, now clock.Time, n int64) bool {
 	if v == shard.Elsewhere {
 		return false
 	}
-	if n > 0 {
-		count(h.pin.Policy(), v)
-	}
 	l, o := &k.Plan.Limits[0], shard.OriginOf(h.pin.ID())
 	d.one(h.g.number, v, k.Plan, k.Word, h.pin.ID(), at, late, n)
 	if d.Allowed && n > 0 {
@@ -183,6 +178,7 @@ func (h *handle) takeOne(d *Decision, now clock.Time, n int64) bool {
 		d.receipt.marked, d.receipt.known = true, k.Known
 		d.receipt.marks[0] = h.pin.Mark(l, k.Word, at, n)
 	}
+	conclude(d, h.pin.Policy(), v, n > 0)
 	return true
 }
 

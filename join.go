@@ -123,15 +123,23 @@ func (g Group) AllowAt(now clock.Time, n int64) bool {
 		return g.TakeAt(now, n).Allowed
 	}
 	v := j.of.Allow(now, n)
-	j.count(v)
+	if v != shard.Allowed && j.shadows() {
+		return g.TakeAt(now, n).Allowed
+	}
+	j.count(v, 0)
 	runtime.KeepAlive(g.g)
 	return v == shard.Allowed
 }
 
-// count counts the decision with the policy of every key.
-func (j *joined) count(v shard.Verdict) {
-	for _, h := range j.pins {
-		count(h.pin.Policy(), v)
+// count counts the decision with the policy of every key; those of the set passed
+// though they denied.
+func (j *joined) count(v shard.Verdict, shadowed uint32) {
+	for i, h := range j.pins {
+		if p := h.pin.Policy(); v == shard.Allowed && shadowed>>i&1 == 1 {
+			p.CountShadowed()
+		} else {
+			count(p, v)
+		}
 	}
 }
 
@@ -203,13 +211,17 @@ func (g Group) take(d *Decision, now clock.Time, a *shard.GroupAsk) {
 	applied := g.g.gate.routes.Load().number
 	var r shard.Result
 	v, which := j.of.Take(now, a, &r)
-	runtime.KeepAlive(g.g)
-	if a.N > 0 {
-		j.count(v)
-	}
 	decide(d, g.g.gate.number, v, &r, a.N)
 	d.Member = which
-	if d.Allowed && a.N > 0 {
+	shadowed := uint32(0)
+	if v != shard.Allowed && j.shadows() {
+		v, shadowed = j.without(d, now, a, v)
+	}
+	runtime.KeepAlive(g.g)
+	if a.N > 0 {
+		j.count(v, shadowed)
+	}
+	if v == shard.Allowed && a.N > 0 {
 		d.receipt.slot, d.receipt.gen = g.g.number, applied
 	}
 }

@@ -28,6 +28,9 @@ type PolicyStats struct {
 	Endpoint string
 	Allowed  uint64
 	Denied   uint64
+
+	Shadowed uint64 // of Allowed: a limit denied it, and the policy is in shadow mode
+	Barred   uint64 // of Denied: by a block or a ban
 }
 
 // Stats reads the counters. It costs microseconds and disturbs no decision; the
@@ -45,12 +48,12 @@ func (g *Gate) Stats() Stats {
 	var decided uint64
 	r := g.routes.Load()
 	for _, p := range r.set {
-		allowed, denied := r.byName[p.Endpoint].policy.Counts()
-		s.Policies = append(s.Policies, PolicyStats{p.Endpoint, allowed, denied})
+		c := r.byName[p.Endpoint].policy.Counts()
+		s.Policies = append(s.Policies, PolicyStats{p.Endpoint, c.Allowed, c.Denied, c.Shadowed, c.Barred})
 	}
 	for _, p := range r.known {
-		allowed, denied := p.Counts()
-		decided += allowed + denied
+		c := p.Counts()
+		decided += c.Allowed + c.Denied
 	}
 	s.Hits = decided - min(s.Misses, decided)
 	if decided > 0 {

@@ -34,8 +34,7 @@ func (g *Gate) allowNamed(p *shard.Policy, apikey string, n int64) bool {
 		p.CountAllowed()
 		return true
 	}
-	p.CountDenied()
-	return false
+	return passes(p, v)
 }
 
 // allowOther decides for an endpoint that no policy names. Most pairs of names are
@@ -58,8 +57,7 @@ func (g *Gate) allow(p *shard.Policy, k *shard.Key, now clock.Time, n int64) boo
 		p.CountAllowed()
 		return true
 	}
-	p.CountDenied()
-	return false
+	return passes(p, v)
 }
 
 // Take is TakeAt with the clock's time.
@@ -114,9 +112,7 @@ func (g *Gate) take(d *Decision, p *shard.Policy, k *shard.Key, now clock.Time, 
 		d.one(g.number, v, plan, word, slot, at, late, n)
 	}
 	runtime.KeepAlive(g)
-	if n > 0 {
-		count(p, v)
-	}
+	conclude(d, p, v, n > 0)
 }
 
 // takeSlowly decides and explains whatever the case is.
@@ -127,10 +123,3 @@ func (g *Gate) takeSlowly(d *Decision, p *shard.Policy, k *shard.Key, now clock.
 	return v
 }
 
-func count(p *shard.Policy, v shard.Verdict) {
-	if v == shard.Allowed {
-		p.CountAllowed()
-	} else {
-		p.CountDenied()
-	}
-}

@@ -41,8 +41,11 @@ func (h Handle) Wait(ctx context.Context, n int64) error {
 	if why != OK {
 		return unusable(why)
 	}
-	if n == 0 {
+	switch {
+	case n == 0:
 		return nil
+	case to.inShadow():
+		return h.unwaited(n)
 	}
 	w := to.g.waits.enter(to.apikey, to.endpoint, n)
 	defer w.leave()
@@ -77,6 +80,13 @@ func (h Handle) serve(ctx context.Context, n int64, w *waiter) error {
 		to, why := h.resolve()
 		if why != OK {
 			return unusable(why)
+		}
+		if to.inShadow() {
+			if held != nil {
+				held.Cancel()
+				held = nil
+			}
+			return h.unwaited(n)
 		}
 		now := to.g.now()
 		if held != nil && held.h != to {
@@ -200,6 +210,9 @@ func (h Handle) hopeless(ctx context.Context, w *waiter) error {
 	to, why := h.resolve()
 	if why != OK {
 		return unusable(why)
+	}
+	if to.inShadow() {
+		return nil // first in line, it need not wait
 	}
 	v, due := to.pin.Outlook(to.g.now(), w.ahead(), w.n)
 	runtime.KeepAlive(to)

@@ -23,7 +23,8 @@ type Policy struct {
 	// store has acknowledged them; zero leaves it to the synchroniser. A process
 	// alone does not use it, and it never caps a burst.
 	Credit int64 `json:"credit,omitempty"`
-	// Shadow counts what would have been denied and lets it pass.
+	// Shadow lets pass what the limits deny, and counts it: how they would do is seen
+	// before they do. Nothing is taken for it. Blocks and bans hold all the same.
 	Shadow bool `json:"shadow,omitempty"`
 }
 

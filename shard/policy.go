@@ -13,10 +13,11 @@ import (
 // Policy is what the table knows of an endpoint's policy: the limits in force,
 // replaced as a whole, and the counters. Its index is part of every key.
 type Policy struct {
-	plan  atomic.Pointer[bucket.Plan]
-	index uint16
-	salt  uint64
-	lines [countLines]countLine
+	plan   atomic.Pointer[bucket.Plan]
+	index  uint16
+	shadow atomic.Bool // what its limits deny passes; only who counts asks
+	salt   uint64
+	lines  [countLines]countLine
 }
 
 // MaxPolicies is the most policies that a table can tell apart, ever: indexes
@@ -26,9 +27,11 @@ const MaxPolicies = 1 << 16
 // countLine is one goroutine's share of a policy's counters, or that of a few:
 // every decision adds to one, so they are spread over lines by stack address.
 type countLine struct {
-	allowed atomic.Uint64
-	denied  atomic.Uint64
-	_       [pad.LineSize - 16]byte
+	allowed  atomic.Uint64
+	denied   atomic.Uint64
+	shadowed atomic.Uint64 // of allowed
+	barred   atomic.Uint64 // of denied
+	_        [pad.LineSize - 32]byte
 }
 
 // countLines is how many lines a policy's counters are spread over, 4 KiB: two
@@ -52,13 +55,29 @@ func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) *Policy {
 // Plan returns the limits in force.
 func (p *Policy) Plan() *bucket.Plan { return p.plan.Load() }
 
+// Shadow reports whether what the policy's limits deny is to pass. SetShadow sets it.
+func (p *Policy) Shadow() bool { return p.shadow.Load() }
+
+// SetShadow sets what Shadow reports.
+func (p *Policy) SetShadow(on bool) { p.shadow.Store(on) }
+
+// Counts are decisions.
+type Counts struct {
+	Allowed, Denied uint64
+	Shadowed        uint64 // of Allowed: denied by a limit that is in the shadow
+	Barred          uint64 // of Denied: by a block or a ban
+}
+
 // Counts returns the decisions so far.
-func (p *Policy) Counts() (allowed, denied uint64) {
+func (p *Policy) Counts() (c Counts) {
 	for i := range p.lines {
-		allowed += p.lines[i].allowed.Load()
-		denied += p.lines[i].denied.Load()
+		l := &p.lines[i]
+		c.Allowed += l.allowed.Load()
+		c.Denied += l.denied.Load()
+		c.Shadowed += l.shadowed.Load()
+		c.Barred += l.barred.Load()
 	}
-	return allowed, denied
+	return c
 }
 
 // CountAllowed counts a decision. It costs one uncontended atomic add.
@@ -66,6 +85,20 @@ func (p *Policy) CountAllowed() { p.line().allowed.Add(1) }
 
 // CountDenied counts a decision.
 func (p *Policy) CountDenied() { p.line().denied.Add(1) }
+
+// CountShadowed counts one that passed though a limit denied it.
+func (p *Policy) CountShadowed() {
+	l := p.line()
+	l.allowed.Add(1)
+	l.shadowed.Add(1)
+}
+
+// CountBarred counts one that a block or a ban denied.
+func (p *Policy) CountBarred() {
+	l := p.line()
+	l.denied.Add(1)
+	l.barred.Add(1)
+}
 
 // line picks a counter line by the address of the caller's stack: goroutines that
 // run at the same time have different stacks, so they seldom meet on a line.
