@@ -122,4 +122,3 @@ func (g *Gate) takeSlowly(d *Decision, p *shard.Policy, k *shard.Key, now clock.
 	decide(d, g.number, v, &r, a.N)
 	return v
 }
-
