@@ -91,6 +91,7 @@ type receipt struct {
 	gate    uint32
 	marked  bool // marks say what each limit was charged
 	known   bool // marks say what was used
+	near    bool // less than a fifth of the limit is left
 	marks   shard.Marks
 }
 
@@ -131,6 +132,7 @@ func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64)
 		return
 	}
 	d.Remaining, d.Window = r.Remaining, r.Window
+	d.receipt.near = r.Remaining < fifth(r.Plan.Limits[r.Limit].Capacity())
 	d.ResetAfter = later(r.Reset, r.Late)
 	if v == shard.Limited || v == shard.Unsettled {
 		d.RetryAfter = later(r.Retry, r.Late)
@@ -159,6 +161,7 @@ func (d *Decision) one(gate uint32, v shard.Verdict, plan *bucket.Plan, word, sl
 	case shard.Allowed:
 		d.Allowed = true
 		if n > 0 {
+			d.receipt.near = d.Remaining < fifth(plan.Limits[0].Capacity())
 			d.receipt.charged.At = at
 			d.receipt.n, d.receipt.slot, d.receipt.first, d.receipt.gen = n, slot, word, plan.Gen()
 			d.receipt.gate = gate
@@ -176,6 +179,9 @@ func (d *Decision) explain(v shard.Verdict, l *bucket.Limit, word uint64, o buck
 		d.RetryAfter = later(l.Retry(word, o, at, n), late)
 	}
 }
+
+// fifth is a fifth of a capacity, rounded up.
+func fifth(capacity int64) int64 { return (capacity-1)/5 + 1 }
 
 // later is a wait on the key's axis as the caller's: longer by how late it is.
 // A wait of nothing stays nothing.

@@ -126,19 +126,25 @@ func (g Group) AllowAt(now clock.Time, n int64) bool {
 	if v != shard.Allowed && j.shadows() {
 		return g.TakeAt(now, n).Allowed
 	}
-	j.count(v, 0)
+	j.count(v, 0, -1)
 	runtime.KeepAlive(g.g)
 	return v == shard.Allowed
 }
 
-// count counts the decision with the policy of every key; those of the set passed
-// though they denied.
-func (j *joined) count(v shard.Verdict, shadowed uint32) {
+// count counts the decision with the policy of every key. Those of the set passed though
+// they denied; the one numbered near, -1 for none, has little left.
+func (j *joined) count(v shard.Verdict, shadowed uint32, near int) {
 	for i, h := range j.pins {
-		if p := h.pin.Policy(); v == shard.Allowed && shadowed>>i&1 == 1 {
-			p.CountShadowed()
-		} else {
+		p := h.pin.Policy()
+		switch {
+		case v != shard.Allowed:
 			count(p, v)
+		case shadowed>>i&1 == 1:
+			p.CountShadowed()
+		case i == near:
+			p.CountNear()
+		default:
+			p.CountAllowed()
 		}
 	}
 }
@@ -219,7 +225,11 @@ func (g Group) take(d *Decision, now clock.Time, a *shard.GroupAsk) {
 	}
 	runtime.KeepAlive(g.g)
 	if a.N > 0 {
-		j.count(v, shadowed)
+		near := -1
+		if d.receipt.near {
+			near = d.Member
+		}
+		j.count(v, shadowed, near)
 	}
 	if v == shard.Allowed && a.N > 0 {
 		d.receipt.slot, d.receipt.gen = g.g.number, applied

@@ -46,7 +46,11 @@ func count(p *shard.Policy, v shard.Verdict) {
 func conclude(d *Decision, p *shard.Policy, v shard.Verdict, counts bool) {
 	switch {
 	case v == shard.Allowed:
-		if counts {
+		switch {
+		case !counts:
+		case d.receipt.near:
+			p.CountNear()
+		default:
 			p.CountAllowed()
 		}
 	case !counts:

@@ -31,6 +31,11 @@ type PolicyStats struct {
 
 	Shadowed uint64 // of Allowed: a limit denied it, and the policy is in shadow mode
 	Barred   uint64 // of Denied: by a block or a ban
+
+	// Near counts, of Allowed, the decisions that left less than a fifth of the limit
+	// that decided. Those that tell only whether they allowed, Allow and AllowAt, do
+	// not look at that, and are not in it.
+	Near uint64
 }
 
 // Stats reads the counters. It costs microseconds and disturbs no decision; the
@@ -49,7 +54,7 @@ func (g *Gate) Stats() Stats {
 	r := g.routes.Load()
 	for _, p := range r.set {
 		c := r.byName[p.Endpoint].policy.Counts()
-		s.Policies = append(s.Policies, PolicyStats{p.Endpoint, c.Allowed, c.Denied, c.Shadowed, c.Barred})
+		s.Policies = append(s.Policies, PolicyStats{p.Endpoint, c.Allowed, c.Denied, c.Shadowed, c.Barred, c.Near})
 	}
 	for _, p := range r.known {
 		c := p.Counts()

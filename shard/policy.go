@@ -31,7 +31,8 @@ type countLine struct {
 	denied   atomic.Uint64
 	shadowed atomic.Uint64 // of allowed
 	barred   atomic.Uint64 // of denied
-	_        [pad.LineSize - 32]byte
+	near     atomic.Uint64 // of allowed
+	_        [pad.LineSize - 40]byte
 }
 
 // countLines is how many lines a policy's counters are spread over, 4 KiB: two
@@ -66,6 +67,7 @@ type Counts struct {
 	Allowed, Denied uint64
 	Shadowed        uint64 // of Allowed: denied by a limit that is in the shadow
 	Barred          uint64 // of Denied: by a block or a ban
+	Near            uint64 // of Allowed, where that is looked at: less than a fifth was left
 }
 
 // Counts returns the decisions so far.
@@ -76,6 +78,7 @@ func (p *Policy) Counts() (c Counts) {
 		c.Denied += l.denied.Load()
 		c.Shadowed += l.shadowed.Load()
 		c.Barred += l.barred.Load()
+		c.Near += l.near.Load()
 	}
 	return c
 }
@@ -91,6 +94,13 @@ func (p *Policy) CountShadowed() {
 	l := p.line()
 	l.allowed.Add(1)
 	l.shadowed.Add(1)
+}
+
+// CountNear counts one that was allowed and left little.
+func (p *Policy) CountNear() {
+	l := p.line()
+	l.allowed.Add(1)
+	l.near.Add(1)
 }
 
 // CountBarred counts one that a block or a ban denied.
