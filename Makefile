@@ -7,7 +7,7 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 # Nested modules come after the ones they build on.
-MODULES   := . cmd/tickgate bench proof adapter/grpclimit
+MODULES   := . adapter/grpclimit adapter/promlimit cmd/tickgate bench proof
 PLATFORMS := linux/arm64 linux/386 windows/amd64 darwin/arm64 js/wasm
 
 FUZZTIME  ?= 3s     # for each target; 30s by make fuzz
@@ -50,7 +50,7 @@ unit: ## tests of every module
 race: ## tests of the concurrent packages under the race detector
 	@if [ "$(RACE)" = 1 ]; then \
 		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
-		for m in adapter/grpclimit cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
+		for m in adapter/grpclimit adapter/promlimit cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
 	else echo "skipped: race tests (no cgo: install gcc)"; fi
 
 tags: ## tests without assembly, and with invariants checked
@@ -65,7 +65,7 @@ cross: ## build and vet for the other platforms
 
 fuzz-short: ## every fuzz target for FUZZTIME
 	@for m in $(MODULES); do (cd $$m && for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -rn1 dirname | sort -u); do \
-		[ "$$m" = . ] && [[ $$d =~ ^\./(cmd|bench|proof|adapter/grpclimit)(/|$$) ]] && continue; \
+		[ "$$m" = . ] && [[ $$d =~ ^\./(cmd|bench|proof|redisync|adapter/[a-gi-z]) ]] && continue; \
 		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
 			echo "fuzz $$m $$d $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d; done; done); done
 

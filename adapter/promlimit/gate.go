@@ -1,0 +1,91 @@
+package promlimit
+
+import (
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tickgate/tickgate"
+	"github.com/tickgate/tickgate/policy"
+)
+
+var (
+	requests      = desc("requests_total", "Decisions by policy: allowed, denied by a limit, shadow_denied (allowed, but a limit in shadow mode denied), blocked (by a block or a ban), error (no policy, or a bad request).", "policy", "decision")
+	nearLimit     = desc("near_limit_total", "Explained decisions that were allowed and left less than a fifth of a limit.", "policy")
+	hits          = desc("hits_total", "Decisions about keys that were known.")
+	misses        = desc("misses_total", "Decisions that brought a key in, or found no room for it.")
+	keys          = desc("keys", "Keys held.")
+	keysCapacity  = desc("keys_capacity", "Keys that there is room for.")
+	evictions     = desc("evictions_total", "Keys dropped to make room: idle ones, which lost nothing, and forced ones, which owed something.", "reason")
+	policyLimit   = desc("policy_limit", "Tokens of a limit, its capacity; +Inf for unlimited.", "policy", "limit")
+	policyWindow  = desc("policy_window_seconds", "Period of a limit.", "policy", "limit")
+	policyCredits = desc("policy_credit", "Tokens of a key that a process may use of a shared budget before the others know.", "policy")
+	policyShadow  = desc("policy_shadow", "1 if the policy is in shadow mode.", "policy")
+	policies      = desc("policies", "Policies in force.")
+)
+
+var gateDescs = []*prometheus.Desc{
+	requests, nearLimit, hits, misses, keys, keysCapacity, evictions, policyLimit, policyWindow, policyCredits, policyShadow, policies,
+}
+
+// collectGate reads the gate.
+func (c *Collector) collectGate(out chan<- prometheus.Metric) {
+	s, set := c.cfg.Gate.Stats(), c.cfg.Gate.Policies()
+	count(out, hits, s.Hits)
+	count(out, misses, s.Misses)
+	gauge(out, keys, float64(s.Size))
+	gauge(out, keysCapacity, float64(s.Capacity))
+	count(out, evictions, s.Evictions.Idle, "idle")
+	count(out, evictions, s.Evictions.Forced, "forced")
+	gauge(out, policies, float64(len(s.Policies)))
+	count(out, requests, s.NoPolicy+s.BadRequests, "", "error") // of no policy
+	c.collectDecisions(out, s.Policies)
+	c.collectPolicies(out, set)
+}
+
+func (c *Collector) collectDecisions(out chan<- prometheus.Metric, all []tickgate.PolicyStats) {
+	tell := func(name string, p tickgate.PolicyStats) {
+		for decision, n := range decisions(p) {
+			count(out, requests, n, name, decision)
+		}
+		count(out, nearLimit, p.Near, name)
+	}
+	var rest tickgate.PolicyStats
+	for i, p := range all {
+		if i < c.cfg.MaxPolicies && p.Endpoint != Other {
+			tell(p.Endpoint, p)
+			continue
+		}
+		rest.Allowed += p.Allowed
+		rest.Denied += p.Denied
+		rest.Shadowed += p.Shadowed
+		rest.Barred += p.Barred
+		rest.Near += p.Near
+	}
+	tell(Other, rest)
+}
+
+func (c *Collector) collectPolicies(out chan<- prometheus.Metric, set policy.Set) {
+	for i, p := range set {
+		if i >= c.cfg.MaxPolicies || p.Endpoint == Other {
+			continue
+		}
+		shadow := 0.0
+		if p.Shadow {
+			shadow = 1
+		}
+		gauge(out, policyShadow, shadow, p.Endpoint)
+		gauge(out, policyCredits, float64(p.Credit), p.Endpoint)
+		for _, l := range p.Limits {
+			tokens := float64(l.Capacity())
+			switch l.Window {
+			case policy.Unlimited:
+				tokens = math.Inf(1)
+			case policy.Deny:
+				tokens = 0
+			}
+			gauge(out, policyLimit, tokens, p.Endpoint, l.Label())
+			gauge(out, policyWindow, l.Per.Seconds(), p.Endpoint, l.Label())
+		}
+	}
+}
