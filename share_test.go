@@ -375,3 +375,26 @@ func TestShareWaits(t *testing.T) {
 		}
 	}
 }
+
+// What refills is what time makes of it from the settlement on, not from the last call.
+func TestShareSettlesAtTheTimeOfSettle(t *testing.T) {
+	g, l, c := shared(t, tickgate.Budget{Mode: tickgate.CreditMode}, "10/s")
+	require.Equal(t, 4, takes(g, 4))
+	a := only(t, l)
+	u, _ := l.Open(a)
+	require.EqualValues(t, 4, u.Pending)
+	c.Advance(500 * time.Millisecond) // the answer takes long, and nobody asks meanwhile
+	require.True(t, l.Settle(a, tickgate.Settlement{Used: 4, Level: 0, Done: true}))
+	require.Zero(t, takes(g, 9), "the common account has nothing")
+	c.Advance(100 * time.Millisecond)
+	require.Equal(t, 1, takes(g, 9))
+}
+
+func TestShareOpensAtTheTimeOfOpen(t *testing.T) {
+	g, l, c := shared(t, tickgate.Budget{Mode: tickgate.CreditMode}, "10/s")
+	require.Equal(t, 4, takes(g, 4))
+	a := only(t, l)
+	c.Advance(200 * time.Millisecond)
+	u, _ := l.Open(a)
+	require.EqualValues(t, 8_000_000, u.Level)
+}

@@ -109,7 +109,7 @@ func (t *Table) Open(a Account) (u Usage, ok bool) {
 		}
 		u = Usage{Pending: l.Pending(cur, o)}
 		if k := plan.Bounded(int(a.k)); k >= 0 {
-			now := w.s.newest(t.clock)
+			now := t.settling(w, p)
 			b, cur := t.read(w, plan, k, t.word(w.i, k).Load(), now)
 			u.Level = b.Level(cur, o, now)
 		}
@@ -195,7 +195,7 @@ func (t *Table) setLevel(w place, p *Policy, b, k int, level, used int64) bool {
 		if plan.Budgets>>b&1 == 0 || plan.Bounded(b) != k || !w.s.load().same(w.m) {
 			return false
 		}
-		now := w.s.newest(t.clock)
+		now := t.settling(w, p)
 		pending, cur := t.read(w, plan, b, budget, now)
 		l, before := t.read(w, plan, k, raw, now)
 		after := plan.Limits[k].Set(o, now, level-(pending.Pending(cur, o)-used)*1_000_000)
@@ -206,6 +206,17 @@ func (t *Table) setLevel(w place, p *Policy, b, k int, level, used int64) bool {
 			return true
 		}
 	}
+}
+
+// settling returns the time of an account's level: now, by the gate's clock, to which the
+// key's time is moved on. Its own newest time may be long ago: a level put there would
+// have refilled since.
+func (t *Table) settling(w place, p *Policy) clock.Time {
+	if t.clock == nil {
+		return w.s.newest(nil)
+	}
+	at, _ := t.touch(w, p, t.clock.Now())
+	return at
 }
 
 // names returns the names in the key of w. The endpoint is empty where the policy names
