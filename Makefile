@@ -7,7 +7,7 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 # Nested modules come after the ones they build on.
-MODULES   := . adapter/grpclimit adapter/promlimit cmd/tickgate bench proof
+MODULES   := . adapter/grpclimit adapter/promlimit adapter/envoyrls cmd/tickgate bench proof
 PLATFORMS := linux/arm64 linux/386 windows/amd64 darwin/arm64 js/wasm
 
 FUZZTIME  ?= 3s     # for each target; 30s by make fuzz
@@ -50,7 +50,7 @@ unit: ## tests of every module
 race: ## tests of the concurrent packages under the race detector
 	@if [ "$(RACE)" = 1 ]; then \
 		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
-		for m in adapter/grpclimit adapter/promlimit cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
+		for m in adapter/grpclimit adapter/promlimit adapter/envoyrls cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
 	else echo "skipped: race tests (no cgo: install gcc)"; fi
 
 tags: ## tests without assembly, and with invariants checked
