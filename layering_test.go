@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"policy":                    {},
 	"policy/venue":              {"policy"},
 	"idem":                      {"clock", "internal/pad", "internal/invariants"},
+	"idem/idemtest":             {"idem", "clock", "internal/pad", "internal/invariants"},
 	"adapter/httplimit":         {"", "clock", "bucket", "policy", "shard", "idem", "internal/pad", "internal/invariants"},
 	"ratecompat":                {"clock", "bucket", "internal/pad", "internal/invariants"},
 	"internal/pad":              {},
