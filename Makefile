@@ -7,7 +7,7 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 # Nested modules come after the ones they build on.
-MODULES   := . adapter/grpclimit adapter/promlimit adapter/envoyrls cmd/tickgate bench proof
+MODULES   := . adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate bench proof
 PLATFORMS := linux/arm64 linux/386 windows/amd64 darwin/arm64 js/wasm
 
 FUZZTIME  ?= 3s     # for each target; 30s by make fuzz
@@ -19,7 +19,7 @@ RACE      := $(shell go env CGO_ENABLED)
 export GOWORK := off
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help run test check build cross vet fmt unit race tags fuzz-short fuzz bench load memory model doctor clean
+.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model doctor clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,8 +30,11 @@ run: ## replay the bundled order flow under the shipped trading policy
 doctor: ## what this machine is like for a rate limiter
 	@cd cmd/tickgate && go run . doctor
 
-test: check unit race tags fuzz-short cross model ## everything; what CI runs
+test: tools check unit race tags fuzz-short cross model ## everything; what CI runs
 	@echo "all checks passed"
+
+tools: ## install the servers and tools that tests start, as root on Debian; else tests say what they skip
+	@.ci/install redis-server=redis-server initdb=postgresql spin=spin chromium=chromium
 
 check: fmt vet build ## formatting, vet and builds of every module, without a download
 
@@ -50,7 +53,7 @@ unit: ## tests of every module
 race: ## tests of the concurrent packages under the race detector
 	@if [ "$(RACE)" = 1 ]; then \
 		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
-		for m in adapter/grpclimit adapter/promlimit adapter/envoyrls cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
+		for m in adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
 	else echo "skipped: race tests (no cgo: install gcc)"; fi
 
 tags: ## tests without assembly, and with invariants checked
@@ -69,6 +72,9 @@ fuzz-short: ## every fuzz target for FUZZTIME
 		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
 			echo "fuzz $$m $$d $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d; done; done); done
 
+api: ## write down anew what the packages of the root module export
+	@go test -run TestAPI . -update-api && git diff --stat testdata/api
+
 fuzz: ## every fuzz target for 30 s
 	@$(MAKE) fuzz-short FUZZTIME=30s
 
@@ -76,17 +82,14 @@ bench: ## measure everything beside the floor and the peers, print one table (ab
 	@cd bench && for i in $$(seq $(COUNT)); do go test -run '^$$' -bench . -benchtime=$(BENCHTIME) -timeout 20m; done | go run ./cmd/table -v
 
 load: ## HTTP with wrk, bare and behind the limiter, then a million requests of 100,000 callers (about 6 minutes)
-	@command -v wrk >/dev/null || { [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && echo "installing wrk" && \
-		{ apt-get install -y wrk || { apt-get update && apt-get install -y wrk; }; } >/dev/null 2>&1; } || \
-		{ echo "wrk is not installed; on Debian: apt-get install wrk"; exit 1; }
+	@.ci/install wrk=wrk
 	@cd bench && go run ./load && go run ./load -growth
 
 memory: ## bytes for a key and garbage collection with a million keys, each library in its own process
 	@cd bench && go run ./cmd/memory -lib all
 
 model: ## check the models of the protocol with spin
-	@if ! command -v spin >/dev/null && command -v apt-get >/dev/null && [ $$(id -u) = 0 ]; then \
-		echo "installing spin"; (apt-get install -y spin || { apt-get update && apt-get install -y spin; }) >/dev/null 2>&1 || true; fi
+	@.ci/install spin=spin
 	@if command -v spin >/dev/null; then cd proof && go run ./cmd/model; \
 	else echo "skipped: the models (spin is not installed; on Debian: apt-get install spin)"; fi
 

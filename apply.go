@@ -93,11 +93,17 @@ func (g *Gate) compileSet(set policy.Set, before *routes, anew map[string]*share
 	plans := make([]*bucket.Plan, len(set))
 	var faults error
 	fresh, now := 0, g.now()
+	stood := map[string]policy.Policy{}
+	if before != nil {
+		for _, p := range before.set {
+			stood[p.Endpoint] = p
+		}
+	}
 	for i, p := range set {
 		known := g.known[p.Endpoint]
 		if known == nil {
 			fresh++
-		} else if before != nil && same(p, before.set) && anew[p.Endpoint] == nil {
+		} else if q, ok := stood[p.Endpoint]; ok && p.Equal(q) && anew[p.Endpoint] == nil {
 			continue
 		}
 		limits, deny, err := compile(p, g.wall, g.ledger.share(p.Endpoint))
@@ -125,10 +131,4 @@ func planOf(p *shard.Policy) *bucket.Plan {
 		return nil
 	}
 	return p.Plan()
-}
-
-// same reports whether p stands in set as it is.
-func same(p policy.Policy, set policy.Set) bool {
-	q, ok := set.Lookup(p.Endpoint)
-	return ok && q.Endpoint == p.Endpoint && p.Equal(q)
 }

@@ -141,7 +141,6 @@ func TestG9ChangeRefusedChangesNothing(t *testing.T) {
 		{{Endpoint: endpoint, Limits: []policy.Limit{{Tokens: 0, Per: time.Second}}}},
 		{before[0], before[0]},
 		{before[0], {Endpoint: "b", Limits: []policy.Limit{{Tokens: 1, Per: time.Second, Window: 9}}}},
-		{{Endpoint: "x", Limits: []policy.Limit{{Tokens: 5, Per: time.Second}}, Shadow: true}},
 	} {
 		require.Error(t, g.Apply(set))
 		require.True(t, before.Equal(g.Policies()))
