@@ -17,7 +17,7 @@ type check struct {
 // name without the name of the model, and without what is said of the case.
 func (c check) macro() string {
 	name, _, _ := strings.Cut(c.name, ",")
-	for _, model := range []string{"REFUND_", "CHANGE_"} {
+	for _, model := range []string{"REFUND_", "CHANGE_", "SYNC_", "LEASE_"} {
 		name = strings.TrimPrefix(name, model)
 	}
 	return "BUG_" + name

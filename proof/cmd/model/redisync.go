@@ -1,0 +1,61 @@
+package main
+
+// redisyncChecks are those of a budget that processes share through Redis. On credit:
+// in every window no more is admitted than the capacity, the refill, and the credits of
+// all but one of those who admitted in it (bound); nothing is charged twice, and what
+// an answered call told is charged (conserved). On leases: in every window no more is
+// spent than the capacity and the refill (bound). Where Redis falls back to what a
+// replica had, what it forgot is added to the bound.
+var redisyncChecks = []check{
+	{"credit", "redisync.pml", "C=3 B=2 LOST=0 TMAX=2", "bound, conserved", false, false},
+	{"credit, lost and late calls", "redisync.pml", "LOST=2", "bound, conserved", false, false},
+	{"credit, calls that run twice", "redisync.pml", "TWICE=1", "bound, conserved", false, false},
+	{"credit, longer time", "redisync.pml", "TMAX=2", "bound, conserved", false, false},
+	{"credit, three nodes", "redisync.pml", "N=3 LOST=0", "bound, conserved", false, false},
+	{"credit, refunds", "redisync.pml", "B=2 REFUNDS=1", "bound, conserved", false, false},
+	{"credit, epochs", "redisync.pml", "FORGET=1", "bound, conserved", false, false},
+	{"credit, crash", "redisync.pml", "CRASH=1", "bound, conserved", false, false},
+	{"credit, strict takes beside it", "redisync.pml", "STRICT=2", "bound, conserved", false, false},
+	{"credit, Redis falls back", "redisync.pml", "FALL=1 FORGET=1 LOST=0", "bound, conserved", false, false},
+	{"credit, falls back, lost calls", "redisync.pml", "FALL=1", "bound, conserved", false, false},
+	{"credit, Redis loses the key", "redisync.pml", "LOSS=1", "bound", false, false},
+	{"lease", "redisynclease.pml", "CALLS=4 LOST=0 DROP=0 TMAX=4", "bound, books", false, false},
+	{"lease, lost and late calls", "redisynclease.pml", "CALLS=4 DROP=0 TMAX=2", "bound, books", false, false},
+	{"lease, epochs", "redisynclease.pml", "N=1 LOST=2 TMAX=4", "bound, books", false, false},
+	{"lease, calls that run twice", "redisynclease.pml", "N=1 TWICE=1 LOST=0 TMAX=4", "bound, books", false, false},
+	{"lease, three nodes", "redisynclease.pml", "N=3 C=1 CALLS=4 LOST=0 DROP=0 TMAX=2", "bound, books", false, false},
+	{"lease, given back", "redisynclease.pml", "N=1 BACK=2 DROP=0", "bound, books", false, false},
+	{"lease, clocks drift", "redisynclease.pml", "DRIFT=1 CALLS=4 LOST=0", "bound, books", false, false},
+	{"lease, crash", "redisynclease.pml", "CRASH=1 CALLS=4 LOST=0 DROP=0", "bound, books", false, false},
+	{"lease, Redis loses all", "redisynclease.pml", "LOSS=1 C=1 CALLS=4 LOST=0 DROP=0", "bound, books", false, false},
+	{"lease, loses all, late calls", "redisynclease.pml", "LOSS=1 C=1 CALLS=4 DROP=0 TMAX=2", "bound, books", false, false},
+	{"lease, Redis falls back", "redisynclease.pml", "FALL=1 C=1 CALLS=4 LOST=0 DROP=0", "bound, books", false, false},
+
+	{"SYNC_REACHED", "redisync.pml", "N=3 LOST=0", "one token less is promised", true, false},
+	{"SYNC_DELTA", "redisync.pml", "", "calls carry what is new, and are repeated", true, false},
+	{"SYNC_CLEAR", "redisync.pml", "BOUND_ONLY", "what was told is cleared before it is answered", true, false},
+	{"SYNC_OVERWRITE", "redisync.pml", "BOUND_ONLY B=2 LOST=0", "the level told replaces what was used since", true, false},
+	{"SYNC_FLIGHT", "redisync.pml", "BOUND_ONLY LOST=0 TMAX=2", "refill is credited for the flight", true, false},
+	{"SYNC_CREDIT_FIRST", "redisync.pml", "BOUND_ONLY LOST=0", "the credit is free before the level is set", true, false},
+	{"SYNC_LATE_REPLY", "redisync.pml", "BOUND_ONLY", "the reply to a call that was given up is taken for the next one's", true, false},
+	{"SYNC_REFUND_TOLD", "redisync.pml", "BOUND_ONLY REFUNDS=1", "a refund takes back what may have been told", true, false},
+	{"SYNC_FORGET_EARLY", "redisync.pml", "BOUND_ONLY FORGET=1 LOST=0", "a key is forgotten that is full and not settled", true, false},
+	{"SYNC_SAME_EPOCH", "redisync.pml", "BOUND_ONLY FORGET=1 LOST=0", "a new record counts from 0 in the same epoch", true, false},
+	{"SYNC_SAME_NAME", "redisync.pml", "BOUND_ONLY CRASH=1 LOST=0", "a process that starts again has the name it had", true, false},
+	{"SYNC_NO_STALE", "redisync.pml", "FORGET=1", "a late call of an earlier epoch is charged", true, false},
+	{"SYNC_BASE", "redisync.pml", "FALL=1 LOST=0", "what is charged is reckoned from what the node says was acknowledged", true, false},
+	{"SYNC_OLD_EPOCH", "redisync.pml", "FALL=1 FORGET=1 LOST=0", "the same, where Redis has fallen back to an earlier epoch", true, false},
+	{"LEASE_NO_MARGIN", "redisynclease.pml", "DRIFT=2 CALLS=3 LOST=0 DROP=0", "Redis holds a lease no longer than the node's clock may say", true, false},
+	{"LEASE_FROM_REPLY", "redisynclease.pml", "N=1 LOST=0", "a lease counts from the reply", true, false},
+	{"LEASE_WAKE", "redisynclease.pml", "N=1 LOST=0", "a process that was stopped spends without a look at the clock", true, false},
+	{"LEASE_KEEP_LEFT", "redisynclease.pml", "N=1 LOST=0", "a node keeps what was written off", true, false},
+	{"LEASE_NEWS_FIRST", "redisynclease.pml", "N=1 TERM=3 LOST=0 DROP=0", "refill counts what is spent as spent at the time of the last call", true, false},
+	{"LEASE_SWEEP_FIRST", "redisynclease.pml", "N=1 TERM=2 LOST=0 DROP=0", "a lease that ended counts as spent before its end", true, false},
+	{"LEASE_RETURN_ALL", "redisynclease.pml", "N=1 BACK=1", "what was written off is given back", true, false},
+	{"LEASE_BACK", "redisynclease.pml", "N=1 BACK=1 DROP=0", "a node takes back while a call is in flight", true, false},
+	{"LEASE_NO_STALE", "redisynclease.pml", "N=1 TERM=2", "a late call of an earlier epoch counts", true, false},
+	{"LEASE_NO_LEARN", "redisynclease.pml", "N=1 LOSS=1 LOST=0", "a key that is lost is made anew as a full one", true, false},
+	{"LEASE_NO_WAIT", "redisynclease.pml", "N=1 LOSS=1 TERM=2 LOST=0", "it refills at once", true, false},
+	{"LEASE_REVIVE", "redisynclease.pml", "LOSS=1 C=1 LOST=0 DROP=0 CALLS=4", "a lease that Redis does not know is taken for a good one", true, false},
+	{"LEASE_REVIVE, good when sent", "redisynclease.pml", "DROPS LOSS=1 C=1 TERM=3 TMAX=4 LOST=0 DROP=0 CALLS=3", "the same, told before it ended", true, false},
+}
