@@ -86,6 +86,13 @@ func (s *Sampler) Observe(from clock.Time) {
 	s.histogram.Observe(took.Seconds())
 }
 
+// Describe and Collect make the sampler a collector of its own, for those who want
+// its histogram alone: where a [Collector] has it, it is not to be registered again.
+func (s *Sampler) Describe(out chan<- *prometheus.Desc) { s.histogram.Describe(out) }
+
+// Collect is for Prometheus.
+func (s *Sampler) Collect(out chan<- prometheus.Metric) { s.histogram.Collect(out) }
+
 // Take is [tickgate.Gate.Take], timed now and then.
 func (s *Sampler) Take(g *tickgate.Gate, apikey, endpoint string, n int64) tickgate.Decision {
 	now := s.clock.Now()
