@@ -60,7 +60,9 @@ type MemoryConfig struct {
 // done record is dropped when its TTL is over; one in flight is free when its
 // lease is, and dropped as long again after that, so that an owner who is late may
 // still complete it if nobody else came. Until then both are live: without room
-// Begin returns ErrFull. Every Begin drops a few expired ones, and all it needs to
+// Begin returns ErrFull. A result beyond RoomyResult must leave half of MaxBytes free,
+// else it gets ErrFull: a few large ones do not take the room for everybody's small
+// ones. Every Begin drops a few expired ones, and all it needs to
 // if there is no room; there is no goroutine.
 type Memory struct {
 	clock      clock.Clock
@@ -176,7 +178,7 @@ func (m *Memory) complete(sh *memoryShard, token Token, value []byte, more int64
 		return ErrLost
 	case r.done:
 		return nil
-	case !addUpTo(&m.bytes, more, m.maxBytes):
+	case more > 0 && !addUpTo(&m.bytes, more, m.maxBytes/2):
 		return ErrFull
 	}
 	r.value, r.done = value, true

@@ -222,7 +222,7 @@ func TestStoreFullOfRecords(t *testing.T) {
 
 func TestStoreFullOfBytes(t *testing.T) {
 	const each = RecordBytes + RoomyResult
-	s, c := newStore(t, Config{MaxBytes: 4*each + 1000})
+	s, c := newStore(t, Config{MaxBytes: 2 * (4*each + 1000)}) // half of it for results that are large
 	toks := []Token{acquire(t, s, keyOf(0)), acquire(t, s, keyOf(1)), acquire(t, s, keyOf(2)), acquire(t, s, keyOf(3))}
 	big := Result{Status: 200, Body: make([]byte, RoomyResult+1000)}
 	require.ErrorIs(t, s.Complete(ctx, toks[0], big), ErrFull)
@@ -233,6 +233,9 @@ func TestStoreFullOfBytes(t *testing.T) {
 	small := Result{Status: 200, Body: make([]byte, RoomyResult-4)}
 	for _, tok := range toks[1:] {
 		require.NoError(t, s.Complete(ctx, tok, small), "what is roomy always fits")
+	}
+	for i := range 6 { // of 2 * (2048 + 1000), 2048 are taken by records and some 750 by the large result
+		require.NoError(t, s.Complete(ctx, acquire(t, s, keyOf(10+i)), small), "large results leave room for small ones")
 	}
 	_, err := s.Begin(ctx, keyOf(4), printA)
 	require.ErrorIs(t, err, ErrFull)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 )
 
 // readBody reads a request's body of at most limit bytes. A longer one is not read to
@@ -22,7 +23,11 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, ErrBodyTooLarge
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close") // what has not come is not waited for
+		return nil, ErrBodySlow
+	case err != nil:
 		return nil, ErrBodyRead
 	}
 	return body, nil

@@ -33,9 +33,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	caller := func(r *http.Request) (string, bool) { // that was authenticated before
-		name, _, ok := r.BasicAuth()
-		return name, ok
+	caller := func(r *http.Request) (string, error) { // that was authenticated before
+		name, _, _ := r.BasicAuth()
+		return name, nil // "" is nobody
 	}
 	limiter, err := httplimit.NewLimiter(httplimit.LimitConfig{
 		Gate: gate, Key: caller, OnMissing: httplimit.FailClosed,

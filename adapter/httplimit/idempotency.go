@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -13,7 +14,8 @@ import (
 	"github.com/tickgate/tickgate/idem"
 )
 
-// Store is what an Idempotency needs of an [idem.Store].
+// Store is what an Idempotency needs of an [idem.Store]. An error of Begin that is an
+// [*Error] is the answer as it is: a store of your own may refuse for reasons of its own.
 type Store interface {
 	Begin(ctx context.Context, key idem.Key, fingerprint idem.Fingerprint) (idem.Claim, error)
 	Complete(ctx context.Context, token idem.Token, result idem.Result) error
@@ -76,11 +78,12 @@ type IdempotencyConfig struct {
 
 	// MaxResult is the longest body of a response that is kept, in bytes. A longer
 	// one is sent, but its retry is answered with 409: what it did is done, and
-	// cannot be shown again. 0: DefaultMaxResult.
+	// cannot be shown again. So is that of a result which the store has no room for.
+	// 0: DefaultMaxResult.
 	MaxResult int
 
-	// Headers are those that are kept with a result. nil: those that describe the
-	// body, Location, Link, Cache-Control and Retry-After. Set-Cookie cannot be one.
+	// Headers are those that are kept with a result. nil: DefaultHeaders. See
+	// CheckHeader for what cannot be one.
 	Headers []string
 
 	// KeepServerErrors keeps 5xx and panics as results too. Without it a retry runs
@@ -104,10 +107,17 @@ type IdempotencyConfig struct {
 	Report func(r *http.Request, err error)
 }
 
-// defaultHeaders are kept with a result.
-var defaultHeaders = []string{
-	"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Location",
-	"Content-Type", "Etag", "Last-Modified", "Link", "Location", "Retry-After",
+// DefaultHeaders returns the headers that are kept with a result unless told otherwise:
+// those that describe the body, Location, Link, Cache-Control, Retry-After, and those
+// without which a browser keeps an answer from the page that asked: Vary and
+// Access-Control-*.
+func DefaultHeaders() []string {
+	return []string{
+		"Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods",
+		"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Max-Age",
+		"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Location",
+		"Content-Type", "Etag", "Last-Modified", "Link", "Location", "Retry-After", "Vary",
+	}
 }
 
 // ownHeaders are of one response or of one connection, and not of the result.
@@ -158,21 +168,30 @@ func (c *IdempotencyConfig) check() error {
 
 func (c *IdempotencyConfig) checkHeaders(f *faults) {
 	if c.Headers == nil {
-		c.Headers = defaultHeaders
+		c.Headers = DefaultHeaders()
 	}
 	c.Headers = slices.Clone(c.Headers)
 	for i, name := range c.Headers {
 		c.Headers[i] = textproto.CanonicalMIMEHeaderKey(name)
-		field := fmt.Sprintf("Headers[%d]", i)
-		switch {
-		case name == "" || strings.ContainsAny(name, " \t\r\n:"):
-			f.add(field, name, "must be the name of a header")
-		case slices.Contains(ownHeaders, c.Headers[i]):
-			f.add(field, name, "must not be kept: it belongs to one response, or one connection, alone")
+		if err := CheckHeader(name); err != nil {
+			f.add(fmt.Sprintf("Headers[%d]", i), name, err.Error())
 		}
 	}
 	slices.Sort(c.Headers)
 	c.Headers = slices.Compact(c.Headers)
+}
+
+// CheckHeader says why a header cannot be kept with a result: it is no name of one, or it
+// belongs to one response, or one connection, alone, as Set-Cookie and the headers about
+// limits do. It returns nil of one that can.
+func CheckHeader(name string) error {
+	switch {
+	case name == "" || strings.ContainsAny(name, " \t\r\n:"):
+		return errors.New("must be the name of a header")
+	case slices.Contains(ownHeaders, textproto.CanonicalMIMEHeaderKey(name)):
+		return errors.New("must not be kept: it belongs to one response, or one connection, alone")
+	}
+	return nil
 }
 
 func (c *IdempotencyConfig) checkExtension(f *faults) {

@@ -164,7 +164,7 @@ func TestConcurrentFirstRequests(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			a := post()
-			if a.status != 409 || a.header.Get("Retry-After") != "30" || a.code(t) != "idempotency_in_flight" {
+			if a.status != 409 || a.header.Get("Retry-After") != "5" || a.code(t) != "idempotency_in_flight" {
 				t.Errorf("%+v", a)
 			}
 		})
@@ -181,7 +181,7 @@ func TestConcurrentFirstRequests(t *testing.T) {
 func TestWhichResultsAreKept(t *testing.T) {
 	for status, kept := range map[int]bool{
 		200: true, 201: true, 204: true, 302: true, 304: true, 400: true, 404: true, 409: true, 422: true, 499: true,
-		408: false, 425: false, 429: false, 500: false, 503: false, 599: false,
+		401: false, 403: false, 407: false, 408: false, 425: false, 429: false, 500: false, 503: false, 599: false,
 	} {
 		runs := 0
 		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { runs++; w.WriteHeader(status) })
@@ -216,6 +216,7 @@ func TestAFullStoreIsAnError(t *testing.T) {
 	a := ask(t, s, "POST", "/", "", "X-API-Key", "a", "Idempotency-Key", "2")
 	require.Equal(t, 503, a.status)
 	require.Equal(t, "idempotency_full", a.code(t))
+	require.Equal(t, "10", a.header.Get("Retry-After"))
 }
 
 // The limit comes first: a denial is bound to no key, and the retry runs.
@@ -244,7 +245,7 @@ func TestAReplayCanBeFree(t *testing.T) {
 	g, c := gateOf(t, policyOf(t, ingest, "3/h"), policyOf(t, "firm", "3/h"))
 	refunding := func(c *httplimit.LimitConfig) { c.RefundReplays = true }
 	firm := limiterOf(t, g, refunding, func(c *httplimit.LimitConfig) {
-		c.Key, c.Endpoint = func(*http.Request) (string, bool) { return "firm", true }, func(*http.Request) string { return "firm" }
+		c.Key, c.Endpoint = func(*http.Request) (string, error) { return "firm", nil }, func(*http.Request) string { return "firm" }
 	})
 	j := &jobs{}
 	s := serve(t, ingest, firm.Wrap(limiterOf(t, g, refunding).Wrap(onceOf(t, storeOf(t, c)).Wrap(j))))

@@ -8,7 +8,8 @@ import (
 	"github.com/tickgate/tickgate"
 )
 
-// MissingKey says what happens to a request that names no caller.
+// MissingKey says what happens to a request that names no caller. One that names its
+// caller in a way that cannot be used is not among them: it is answered with 400.
 type MissingKey uint8
 
 const (
@@ -114,7 +115,7 @@ func (l *Limiter) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, err := l.cfg.Key.caller(r)
 		if err != nil {
-			if errors.Is(err, ErrKeyMissing) && l.cfg.OnMissing == FailOpen {
+			if err == ErrKeyMissing && l.cfg.OnMissing == FailOpen {
 				next.ServeHTTP(w, r)
 				return
 			}

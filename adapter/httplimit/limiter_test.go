@@ -163,7 +163,7 @@ func TestHeadersFollowApply(t *testing.T) {
 func TestLimitersStack(t *testing.T) {
 	g, _ := gateOf(t, policyOf(t, "GET /", "10/s name=caller"), policyOf(t, "firm", "20/s name=firm"))
 	firm := limiterOf(t, g, func(c *httplimit.LimitConfig) {
-		c.Key = func(*http.Request) (string, bool) { return "firm", true }
+		c.Key = func(*http.Request) (string, error) { return "firm", nil }
 		c.Endpoint = func(*http.Request) string { return "firm" }
 	})
 	s := serve(t, "GET /", firm.Wrap(limiterOf(t, g).Wrap(ok)))

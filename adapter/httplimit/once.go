@@ -16,8 +16,8 @@ import (
 //	422                                          if they say something else
 //
 // The first response goes out as the handler writes it; a copy is kept. It is a result
-// if its status is 2xx, 3xx or 4xx, except 408, 425 and 429. After any other, after a
-// panic, if the connection was hijacked, and if nothing was written for a client that
+// if its status is 2xx, 3xx or 4xx, except 401, 403, 407, 408, 425 and 429: who is let in
+// later must not be told for a day that they are not. After any other, after a panic, if the connection was hijacked, and if nothing was written for a client that
 // is gone, a retry runs the handler again.
 //
 // The handler's context is cancelled when the claim is lost, which means that another
@@ -93,7 +93,7 @@ func (m *Idempotency) outcome(rec *recorder, method string, returned bool) idem.
 				"The request failed, and is not tried again.")
 		}
 		return idem.Result{}
-	case s < 200, s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests:
+	case s < 200, passing(s):
 		return idem.Result{}
 	case s >= 500 && !m.cfg.KeepServerErrors:
 		return idem.Result{}
@@ -103,6 +103,17 @@ func (m *Idempotency) outcome(rec *recorder, method string, returned bool) idem.
 		return tooLong
 	}
 	return rec.result()
+}
+
+// passing reports whether a status is about the moment or about who asks, and not about
+// what was asked for: nothing was done, and the same request may fare better.
+func passing(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired,
+		http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return false
 }
 
 // settle ends a claim: with a result, or by letting go of it.

@@ -3,19 +3,30 @@ package httplimit
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/tickgate/tickgate/idem"
 )
 
 // replay sends a result that was kept. What outer handlers said for this response
-// stays, such as what is left of a limit.
+// stays, such as what is left of a limit, or the origin that may read it.
 func (m *Idempotency) replay(w http.ResponseWriter, result idem.Result) {
 	h := w.Header()
+	var said map[string]bool
 	for _, name := range m.cfg.Headers {
+		if strings.HasPrefix(name, "Access-Control-") && len(h[name]) > 0 {
+			if said == nil {
+				said = map[string]bool{}
+			}
+			said[name] = true
+			continue
+		}
 		delete(h, name)
 	}
 	for _, f := range result.Header {
-		h[f[0]] = append(h[f[0]], f[1])
+		if !said[f[0]] {
+			h[f[0]] = append(h[f[0]], f[1])
+		}
 	}
 	h[headerReplayed] = []string{"true"}
 	if result.Status != http.StatusNoContent && result.Status != http.StatusNotModified {

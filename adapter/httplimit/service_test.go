@@ -2,6 +2,7 @@ package httplimit_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,13 +19,17 @@ import (
 )
 
 // apikey is the caller as tests name it.
-func apikey(r *http.Request) (string, bool) {
-	v := r.Header["X-Api-Key"]
-	if len(v) == 0 {
-		return "", false
+func apikey(r *http.Request) (string, error) {
+	switch v := r.Header["X-Api-Key"]; len(v) {
+	case 0:
+		return "", httplimit.ErrKeyMissing
+	case 1:
+		return v[0], nil
 	}
-	return v[0], true
+	return "", errTwoKeys
 }
+
+var errTwoKeys = errors.New("two keys")
 
 // policyOf makes a policy from limits as they are written.
 func policyOf(t testing.TB, endpoint string, limits ...string) policy.Policy {

@@ -120,12 +120,16 @@ func (s *service) limiter(callers int, now clock.Clock) (*httplimit.Limiter, err
 
 // bearer takes the token for the caller. A service would look it up; that costs the
 // same with a limiter and without.
-func bearer(r *http.Request) (string, bool) {
+func bearer(r *http.Request) (string, error) {
 	h := r.Header["Authorization"] // as net/http writes it; Get would spell it out each time
 	if len(h) != 1 {
-		return "", false
+		return "", httplimit.ErrKeyMissing
 	}
-	return strings.CutPrefix(h[0], "Bearer ")
+	token, ok := strings.CutPrefix(h[0], "Bearer ")
+	if !ok {
+		return "", httplimit.ErrKeyMissing
+	}
+	return token, nil
 }
 
 // small is the handler: a short answer, made of nothing.

@@ -34,7 +34,10 @@ func serve(ctx context.Context, listener net.Listener, service *memory.Service, 
 		WriteTimeout:      responseTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" has no key either
+
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var worker sync.WaitGroup

@@ -41,7 +41,7 @@ func TestIngestRunsOnceAtATimeForAnID(t *testing.T) {
 	close(goOn)
 	done := (<-first).job()
 	require.Equal(t, 409, res.status, res.body)
-	require.Equal(t, "30", res.header.Get("Retry-After"))
+	require.Equal(t, "5", res.header.Get("Retry-After"))
 	require.Equal(t, done, a.as("alice", policy.MemoryIngest, body).job())
 	require.Equal(t, []string{done}, a.stored("alice"))
 }
