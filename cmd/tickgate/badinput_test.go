@@ -43,6 +43,7 @@ func TestBadUsage(t *testing.T) {
 		{"--top -1: must be 0 to", []string{"replay", "--top=-1", file}},
 		{"--lobster-key: key is 300 bytes long", []string{"replay", "--lobster-key", strings.Repeat("k", 300), file}},
 		{"given more than once", []string{"replay", "-", "-"}},
+		{"--policies: is empty", []string{"replay", "--policies", "", file}},
 		{"--measure must be 1ms to 1m", []string{"doctor", "--measure", "1h"}},
 		{"unexpected argument", []string{"version", "x"}},
 	} {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +111,10 @@ func run(ctx context.Context, args []string, w *world) (status int) {
 		w.say(fmt.Errorf("%w; %s --help lists what there is", err, command))
 		return exitUsage
 	}
+	if err := refuseEmpty(parsed); err != nil {
+		w.say(err)
+		return exitUsage
+	}
 	if err := parsed.Run(); err != nil {
 		w.say(err)
 		var f *failed
@@ -118,4 +124,23 @@ func run(ctx context.Context, args []string, w *world) (status int) {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// refuseEmpty returns the faults of flags that are given without a value, as by a variable
+// of a script that is not set. To take them for flags that are not given would be to
+// leave out what was asked for, a check of keys or of certificates among it.
+func refuseEmpty(parsed *kong.Context) error {
+	var faults []error
+	seen := map[string]bool{}
+	for _, p := range parsed.Path {
+		if p.Flag == nil || seen[p.Flag.Name] {
+			continue
+		}
+		seen[p.Flag.Name] = true
+		list, _ := p.Flag.Target.Interface().([]string)
+		if p.Flag.Target.Kind() == reflect.String && p.Flag.Target.Len() == 0 || slices.Contains(list, "") {
+			faults = append(faults, fmt.Errorf("--%s: is empty; give it a value, or leave it out", p.Flag.Name))
+		}
+	}
+	return errors.Join(faults...)
 }

@@ -27,7 +27,16 @@ func TestServeBadFlags(t *testing.T) {
 		{"give either --example memory or --upstream URL", up, memory},
 		{`--example "shop": the only example is memory`, nil, []string{"--example", "shop"}},
 		{"--upstream: must begin with http://", nil, []string{"--upstream", "ftp://x"}},
-		{"--upstream: must begin with http://", nil, []string{"--upstream="}},
+		{"--upstream: is empty; give it a value, or leave it out", nil, []string{"--upstream="}},
+		{"--example: is empty", nil, []string{"--example", ""}},
+		{"--keys: is empty", up, []string{"--keys", ""}},
+		{"--tls-client-ca: is empty", up, []string{"--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ""}},
+		{"--policies: is empty", up, []string{"--policies", ""}},
+		{"--upstream-ca: is empty", []string{"--upstream", "https://x"}, []string{"--upstream-ca="}},
+		{"--idempotency-field: is empty", up, []string{"--idempotency-field", ""}},
+		{"--set: is empty", up, []string{"--set", "default=1/s", "--set", "", "--set", ""}},
+		{"--key: is empty", up, []string{"--key="}},
+		{"--listen: is empty", up, []string{"--listen", ""}},
 		{"--upstream: must not hold a user", nil, []string{"--upstream", "http://me:s3cret@x"}},
 		{"--delay: goes with --example", up, []string{"--delay", "1s"}},
 		{"--delay 31s: must be 0s to 30s", memory, []string{"--delay", "31s"}},
@@ -64,6 +73,17 @@ func TestServeBadFlags(t *testing.T) {
 		{"--idempotency-ttl 1ms: must be 1s to", up, []string{"--idempotency-ttl", "1ms"}},
 		{"--idempotency-records 0: must be 1 to", up, []string{"--idempotency-records", "0"}},
 		{"--idempotency-memory 1KiB: must be 1MiB to 1TiB", up, []string{"--idempotency-memory", "1KiB"}},
+		{"--idempotency-per-caller 1: must be 2 to", up, []string{"--idempotency-per-caller", "1"}},
+		{"--idempotency-per-caller 0: must be 2 to", up, []string{"--idempotency-per-caller", "0"}},
+		{"--idempotency-result 0B: must be 1B to 1GiB", up, []string{"--idempotency-result", "0"}},
+		{`--idempotency-header "set-cookie": must not be kept`, up, []string{"--idempotency-header", "set-cookie"}},
+		{`--idempotency-header "a b": must be the name of a header`, up, []string{"--idempotency-header", "a b"}},
+		{"--idempotency-result: goes with --upstream", memory, []string{"--idempotency-result", "1KiB"}},
+		{"--log-callers: goes with --upstream", memory, []string{"--log-callers"}},
+		{"--upgrade: none does not go with others", up, []string{"--upgrade", "none", "--upgrade", "h2c"}},
+		{`--upgrade: "a, b": must be the name of one protocol`, up, []string{"--upgrade", "a, b"}},
+		{`--key "header:TE": that header is not handed on`, up, []string{"--key", "header:TE"}},
+		{"--idempotency-header: does not go", up, []string{"--idempotency", "off", "--idempotency-header", "X-Own"}},
 		{"--idempotency-field: does not go with --idempotency off", up, []string{"--idempotency", "off", "--idempotency-field", "id"}},
 		{"--idempotency-missing", up, []string{"--idempotency-missing", "guess"}},
 		{"--tls-cert, --tls-key and --tls-client-ca: TLS needs", up, []string{"--tls-cert", cert}},
@@ -94,6 +114,16 @@ func TestServeReportsEveryFault(t *testing.T) {
 		require.Contains(t, r.stderr, want)
 	}
 	require.Equal(t, 9, strings.Count(r.stderr, "\n"), r.stderr)
+}
+
+// TestServeReportsEveryEmptyFlag: a script whose variables are not set must not serve
+// without what it asked for.
+func TestServeReportsEveryEmptyFlag(t *testing.T) {
+	r := command(t, "", "serve", "--upstream", "http://127.0.0.1:9", "--tls-cert=", "--tls-key=", "--keys", "")
+	require.Equal(t, exitUsage, r.status)
+	require.Equal(t, "tickgate: --tls-cert: is empty; give it a value, or leave it out\n"+
+		"tickgate: --tls-key: is empty; give it a value, or leave it out\n"+
+		"tickgate: --keys: is empty; give it a value, or leave it out\n", r.stderr)
 }
 
 func TestServeBadEnvironment(t *testing.T) {

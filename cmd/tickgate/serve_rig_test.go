@@ -131,7 +131,14 @@ func newAuthority(t *testing.T, name string) *authority {
 // issue writes a certificate for 127.0.0.1, and its key, to files.
 func (a *authority) issue(t *testing.T, name string) (cert, key string) {
 	t.Helper()
+	return a.issueAt(t, name, time.Now())
+}
+
+// issueAt writes one that is valid for an hour before and after a time.
+func (a *authority) issueAt(t *testing.T, name string, at time.Time) (cert, key string) {
+	t.Helper()
 	der, private := signed(t, name, a, &x509.Certificate{
+		NotBefore: at.Add(-time.Hour), NotAfter: at.Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
@@ -160,7 +167,9 @@ func signed(t *testing.T, name string, by *authority, template *x509.Certificate
 	require.NoError(t, err)
 	template.SerialNumber = big.NewInt(time.Now().UnixNano())
 	template.Subject = pkix.Name{CommonName: name}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	if template.NotAfter.IsZero() {
+		template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	}
 	parent, signer := template, key
 	if by != nil {
 		parent, signer = by.cert, by.key

@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -248,6 +251,68 @@ func TestServeCutsOffWhatTakesTooLong(t *testing.T) {
 	s.stop()
 	require.Equal(t, exitFailed, <-s.status)
 	require.Contains(t, s.String(), "tickgate: requests cut off at the end: 1")
+}
+
+// TestServeOptions: "OPTIONS *" is answered by no other layer than all are.
+func TestServeOptions(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--example", "memory"}, "401"},
+		{[]string{"--upstream", upstream(t, func(http.ResponseWriter, *http.Request) {})}, "400"},
+	} {
+		s := serve(t, nil, c.args...)
+		conn, err := net.Dial("tcp", s.address)
+		require.NoError(t, err)
+		fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		text, err := io.ReadAll(conn)
+		require.NoError(t, err)
+		require.Equal(t, "HTTP/1.1 "+c.want, string(text[:12]))
+		require.NoError(t, conn.Close())
+		s.stop()
+		require.Equal(t, exitOK, <-s.status)
+		require.Contains(t, s.String(), "endpoint=default status="+c.want)
+	}
+}
+
+func TestServeLogCallers(t *testing.T) {
+	s := serve(t, nil, "--log-callers", "--upstream", upstream(t, func(http.ResponseWriter, *http.Request) {}))
+	for _, key := range []string{"a-s3cret", "a-s3cret", "b-s3cret"} {
+		require.Equal(t, 200, s.send(t, "GET", "/", "", "X-API-Key", key).StatusCode)
+	}
+	s.client.CloseIdleConnections()
+	s.stop()
+	require.Equal(t, exitOK, <-s.status)
+	found := regexp.MustCompile(`caller=([0-9a-f]{8})\n`).FindAllStringSubmatch(s.String(), -1)
+	require.Len(t, found, 3, s.String())
+	require.Equal(t, found[0][1], found[1][1])
+	require.NotEqual(t, found[0][1], found[2][1])
+	require.NotContains(t, s.String(), "s3cret")
+	plain := sha256.Sum256([]byte("a-s3cret"))
+	require.NotEqual(t, hex.EncodeToString(plain[:4]), found[0][1], "a hash that can be tried")
+}
+
+// TestServeRetries: the flags reach what they are for.
+func TestServeRetries(t *testing.T) {
+	s := serve(t, nil, "--idempotency-per-caller", "4", "--idempotency-result", "8B", "--idempotency-header", "X-Own",
+		"--upstream", upstream(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Own", "yes")
+			_, _ = io.Copy(w, r.Body)
+		}))
+	post := func(id, body string) answer {
+		return s.send(t, "POST", "/", body, "X-API-Key", "k", "Idempotency-Key", id)
+	}
+	post("1", "short")
+	again := post("1", "short")
+	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
+	require.Equal(t, "yes", again.Header.Get("X-Own"))
+	require.Equal(t, 200, post("2", "too long to keep").StatusCode)
+	require.Contains(t, post("2", "too long to keep").text, "result_not_kept")
+	denied := post("3", "short")
+	require.Equal(t, 429, denied.StatusCode)
+	require.Contains(t, denied.text, "idempotency_quota")
+	require.NotEmpty(t, denied.Header.Get("Retry-After"))
 }
 
 func TestServeAddressTaken(t *testing.T) {

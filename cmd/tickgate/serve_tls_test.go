@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -52,6 +53,20 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
+// TestServeOutdatedCertificate: it is served, and the log says what clients will.
+func TestServeOutdatedCertificate(t *testing.T) {
+	ca := newAuthority(t, "authority")
+	for cause, shift := range map[string]time.Duration{"it expired on ": -2 * time.Hour, "it is not valid before ": 2 * time.Hour} {
+		cert, key := ca.issueAt(t, "server", time.Now().Add(shift))
+		s := serve(t, nil, "--example", "memory", "--tls-cert", cert, "--tls-key", key)
+		require.Contains(t, s.String(), `level=WARN msg="clients will refuse the certificate of --tls-cert" cause="`+cause)
+		_, err := s.get(ca.trust(t, "", ""))
+		require.Error(t, err)
+	}
+	cert, key := ca.issue(t, "server")
+	require.NotContains(t, serve(t, nil, "--example", "memory", "--tls-cert", cert, "--tls-key", key).String(), "level=WARN")
+}
+
 func TestServeMutualTLS(t *testing.T) {
 	ca, clients := newAuthority(t, "authority"), newAuthority(t, "clients")
 	cert, key := ca.issue(t, "server")
@@ -78,7 +93,8 @@ func TestServeUpstreamOverTLS(t *testing.T) {
 	s := serve(t, nil, "--upstream", "https://"+behind.address, "--upstream-ca", ca.file)
 	res := s.send(t, "GET", "/memory/skills", "", "X-API-Key", "k")
 	require.Equal(t, 200, res.StatusCode, res.text)
-	require.Equal(t, []string{`"50/s";q=50;w=1`, `"burst";q=10;w=1`}, res.Header["Ratelimit-Policy"], "the lists of both")
+	require.Equal(t, []string{`"50/s";q=50;w=1`}, res.Header["Ratelimit-Policy"])
+	require.Len(t, res.Header["Ratelimit"], 1)
 
 	s = serve(t, nil, "--upstream", "https://"+behind.address)
 	require.Equal(t, 502, s.send(t, "GET", "/memory/skills", "", "X-API-Key", "k").StatusCode)

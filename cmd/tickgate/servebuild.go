@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/server"
 )
 
-// secure reads what TLS needs.
-func (c *serveCmd) secure(cfg *server.Config) (err error) {
+// secure reads what TLS needs. That clients will refuse a certificate is no error: it may
+// be renewed under way to them, and some do not look.
+func (c *serveCmd) secure(cfg *server.Config, w *world, log *slog.Logger) (err error) {
 	t := &c.TLS
 	switch {
 	case t.Cert == "" && t.Key == "" && t.ClientCA == "":
@@ -32,6 +34,9 @@ func (c *serveCmd) secure(cfg *server.Config) (err error) {
 	}
 	if cfg.TLS, err = certs.Server(t.Cert, t.Key, t.ClientCA); err != nil {
 		return fmt.Errorf("--tls: %w", err)
+	}
+	if fault := certs.Outdated(cfg.TLS, w.now()); fault != "" {
+		log.Warn("clients will refuse the certificate of --tls-cert", "cause", fault)
 	}
 	return nil
 }
@@ -60,6 +65,7 @@ func holdFor(delay time.Duration) func(context.Context) {
 
 // front reads what the proxy, and all that is in front of it, is made of.
 func (c *serveCmd) front(w *world, log *slog.Logger) (front.Config, error) {
+	var err error
 	var faults []error
 	fault := func(flag string, err error) {
 		if err != nil {
@@ -73,8 +79,10 @@ func (c *serveCmd) front(w *world, log *slog.Logger) (front.Config, error) {
 		Proxy: proxy.Config{
 			Timeout: c.UpstreamTimeout, MaxBody: int64(c.MaxBody), TrustForwarded: c.TrustForwarded, Log: log,
 		},
-		Now: w.now, Log: log,
+		Now: w.now, Log: log, LogCallers: c.LogCallers,
 	}
+	f.Proxy.Upgrades, err = upgrades(c.Upgrade)
+	fault("--upgrade", err)
 	if c.OnMissing == "allow" {
 		f.OnMissing = httplimit.FailOpen
 	}
@@ -83,7 +91,6 @@ func (c *serveCmd) front(w *world, log *slog.Logger) (front.Config, error) {
 			f.Headers = h
 		}
 	}
-	var err error
 	f.Proxy.Upstream, err = proxy.ParseUpstream(c.Upstream)
 	fault("--upstream", err)
 	if c.UpstreamCA != "" {
@@ -124,6 +131,7 @@ func (c *serveCmd) once() *front.Once {
 			"require": httplimit.RequireID, "hash": httplimit.HashContent, "pass": httplimit.PassThrough,
 		}[i.Missing],
 		TTL: i.TTL, MaxRecords: i.Records, MaxBytes: int64(i.Memory),
+		PerCaller: i.Each, MaxResult: int(i.Result), Headers: i.Headers,
 	}
 }
 
@@ -141,4 +149,24 @@ func sources(flags []string) (all []caller.Source, err error) {
 		all = append(all, s)
 	}
 	return all, errors.Join(faults...)
+}
+
+// upgrades reads the protocols that connections may be upgraded to.
+func upgrades(flags []string) ([]string, error) {
+	switch {
+	case len(flags) == 0:
+		return []string{"websocket"}, nil
+	case slices.Contains(flags, "none"):
+		if len(flags) > 1 {
+			return nil, errors.New("none does not go with others; leave it out or leave the others out")
+		}
+		return nil, nil
+	}
+	var faults []error
+	for _, name := range flags {
+		if strings.ContainsAny(name, " \t,") || name == "" {
+			faults = append(faults, fmt.Errorf("%q: must be the name of one protocol, as in websocket", name))
+		}
+	}
+	return flags, errors.Join(faults...)
 }

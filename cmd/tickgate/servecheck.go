@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/tickgate/tickgate/adapter/httplimit"
 )
 
 // exampleMemory is the name of the example.
@@ -19,8 +21,14 @@ const mostDelay = 30 * time.Second
 // upstreamOnly are the flags that say nothing without --upstream.
 var upstreamOnly = []string{
 	"key", "on-missing", "keys", "policies", "set", "max-keys", "headers",
-	"idempotency", "idempotency-field", "idempotency-missing", "idempotency-ttl", "idempotency-records", "idempotency-memory",
-	"max-body", "upstream-ca", "upstream-timeout", "trust-forwarded",
+	"max-body", "upstream-ca", "upstream-timeout", "upgrade", "trust-forwarded", "log-callers", "idempotency",
+}
+
+// retriesOnly are the flags that say nothing without --idempotency, and nor without
+// --upstream.
+var retriesOnly = []string{
+	"idempotency-field", "idempotency-missing", "idempotency-ttl", "idempotency-records", "idempotency-per-caller",
+	"idempotency-memory", "idempotency-result", "idempotency-header",
 }
 
 // check returns the faults of the flags alone.
@@ -44,9 +52,18 @@ func (c *serveCmd) check(given []string) error {
 		within("idempotency-ttl", c.Idempotency.TTL, time.Second, 365*24*time.Hour),
 		within("idempotency-records", c.Idempotency.Records, 1, mostKeys),
 		within("idempotency-memory", c.Idempotency.Memory, 1<<20, 1<<40),
+		within("idempotency-result", c.Idempotency.Result, 1, 1<<30),
 		within("max-body", c.MaxBody, 1, 1<<30),
 		within("upstream-timeout", c.UpstreamTimeout, soon, late),
 	)
+	if slices.Contains(given, "idempotency-per-caller") {
+		faults = append(faults, within("idempotency-per-caller", c.Idempotency.Each, 2, mostKeys))
+	}
+	for _, name := range c.Idempotency.Headers {
+		if err := httplimit.CheckHeader(name); err != nil {
+			faults = append(faults, fmt.Errorf("--idempotency-header %q: %w", name, err))
+		}
+	}
 	return errors.Join(faults...)
 }
 
@@ -61,7 +78,7 @@ func (c *serveCmd) checkForm(given []string) (faults []error) {
 		if c.Example != exampleMemory {
 			faults = append(faults, fmt.Errorf("--example %q: the only example is memory", c.Example))
 		}
-		for _, name := range upstreamOnly {
+		for _, name := range slices.Concat(upstreamOnly, retriesOnly) {
 			if has(name) {
 				faults = append(faults, fmt.Errorf("--%s: goes with --upstream; the example has its own, and its limits are variables MEM_*", name))
 			}
@@ -70,7 +87,7 @@ func (c *serveCmd) checkForm(given []string) (faults []error) {
 		faults = append(faults, errors.New("--delay: goes with --example"))
 	}
 	if c.Idempotency.Mode == "off" {
-		for _, name := range []string{"idempotency-field", "idempotency-missing", "idempotency-ttl", "idempotency-records", "idempotency-memory"} {
+		for _, name := range retriesOnly {
 			if has(name) {
 				faults = append(faults, fmt.Errorf("--%s: does not go with --idempotency off", name))
 			}

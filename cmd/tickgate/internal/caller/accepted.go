@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // Accepted are the keys that are let in, by their hashes: a look-up then takes the same
@@ -35,8 +36,8 @@ func Load(file string) (Accepted, error) {
 		key := string(bytes.Trim(lines.Bytes(), " \t\r"))
 		switch {
 		case key == "" || key[0] == '#':
-		case !visible(key):
-			fault(n, fmt.Sprintf("a key must have at most %d bytes and no control characters", maxKey))
+		case !visible(key) || strings.Contains(key, ","):
+			fault(n, fmt.Sprintf("a key must have at most %d bytes, all of printable ASCII, and no comma", maxKey))
 		default:
 			keys[sha256.Sum256([]byte(key))] = struct{}{}
 		}

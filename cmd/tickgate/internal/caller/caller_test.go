@@ -46,6 +46,10 @@ func TestRead(t *testing.T) {
 		{"NUL", http.Header{apikey: {"a\x00b"}}, "", malformed},
 		{"CRLF", http.Header{apikey: {"a\r\nb"}}, "", malformed},
 		{"a token with claims", http.Header{bearer: {"Bearer " + strings.Repeat("k", maxKey)}}, strings.Repeat("k", maxKey), named},
+		{"DEL", http.Header{apikey: {"a\x7fb"}}, "", malformed},
+		{"a blank that other readers cut off", http.Header{apikey: {"k\xa0"}}, "", malformed},
+		{"two, to a reader of lists", http.Header{apikey: {"k,1"}}, "", ambiguous},
+		{"two, to a reader of lists of tokens", http.Header{bearer: {"Bearer k,1"}}, "", ambiguous},
 		{"too long", http.Header{bearer: {"Bearer " + strings.Repeat("k", maxKey+1)}}, "", malformed},
 	} {
 		key, v := read(Defaults(), c.header)
@@ -61,6 +65,10 @@ func TestParseSource(t *testing.T) {
 	s, err = ParseSource("header:x-api-KEY")
 	require.NoError(t, err)
 	require.Equal(t, Source{"X-Api-Key", false}, s)
+	for _, name := range []string{"connection", "TE", "Proxy-Authorization", "Host", "Idempotency_Key"} {
+		_, err := ParseSource("header:" + name)
+		require.ErrorContains(t, err, "take another one", name)
+	}
 	for _, bad := range []string{"", "Bearer", "header", "header:", "header:a b", "header:a:b", "header:ä", "cookie:x"} {
 		_, err := ParseSource(bad)
 		require.ErrorContains(t, err, "must be bearer, or header:", bad)
@@ -83,6 +91,7 @@ func TestLoad(t *testing.T) {
 		"":                                     "holds no key",
 		"# nothing\n":                          "holds no key",
 		"ok\nbad\x00secret\nba\x07d\n":         "line 2: a key must have at most",
+		"a,b\n":                                "line 1: a key must have at most 8192 bytes, all of printable ASCII, and no comma",
 		strings.Repeat("k", maxKey+1):          "line 1: a key must have at most 8192 bytes",
 		"ok\n" + strings.Repeat("k", 3*maxKey): "line 2: a key must have at most 8192 bytes",
 	} {
@@ -114,10 +123,10 @@ func TestIdentify(t *testing.T) {
 		{nil, "a\tb", 400, ""},
 	} {
 		var seen string
-		h := visit.Log(slog.New(slog.DiscardHandler), time.Now, func(*http.Request) string { return "x" },
-			Identify(Defaults(), c.accepted, httplimit.WriteError, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				key, ok := Of(r)
-				require.Equal(t, key != "", ok)
+		h := visit.Log(slog.New(slog.DiscardHandler), time.Now, func(*http.Request) string { return "x" }, nil,
+			Identify(Defaults(), nil, c.accepted, httplimit.WriteError, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				key, err := Of(r)
+				require.NoError(t, err)
 				seen = key
 			})))
 		r := httptest.NewRequest("GET", "/", nil)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/tickgate/tickgate/adapter/httplimit"
 
@@ -19,9 +20,19 @@ var ErrRefused = errors.New("caller: the request does not name one caller that i
 // can show a key. What names nobody is handed on as well; what names somebody, but not
 // so that all readers would find the same, or who is not among accepted, is answered
 // with 400 or 401 through fail. A nil accepted takes any key as it is.
-func Identify(sources []Source, accepted Accepted, fail httplimit.ErrorHandler, next http.Handler) http.Handler {
+//
+// The fields that are named beside the sources, by canonical names, are read by
+// handlers behind: they must not come under another name either.
+func Identify(sources []Source, fields []string, accepted Accepted, fail httplimit.ErrorHandler, next http.Handler) http.Handler {
+	names := slices.Clone(fields)
+	for _, s := range sources {
+		names = append(names, s.header)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, v := read(sources, r.Header)
+		if aliased(r.Header, names) {
+			v = ambiguous
+		}
 		if v == named {
 			hash := sha256.Sum256([]byte(key))
 			if _, known := accepted[hash]; known || accepted == nil {
@@ -47,10 +58,10 @@ func refusal(v verdict) *httplimit.Error {
 			"The request does not carry a key that is known here."
 	case ambiguous:
 		e.Status, e.Code, e.Detail = http.StatusBadRequest, "caller_ambiguous",
-			"The request carries more than one key."
+			"The request carries more than one key, or what another server may take for one."
 	case malformed:
 		e.Status, e.Code, e.Detail = http.StatusBadRequest, "caller_invalid",
-			"A key must have at most 8192 bytes and no control characters."
+			"A key must have at most 8192 bytes, all of printable ASCII."
 	default:
 		return nil
 	}
@@ -58,7 +69,4 @@ func refusal(v verdict) *httplimit.Error {
 }
 
 // Of is the [httplimit.KeyFunc] of requests inside [Identify].
-func Of(r *http.Request) (key string, ok bool) {
-	key = visit.Of(r).Caller
-	return key, key != ""
-}
+func Of(r *http.Request) (key string, err error) { return visit.Of(r).Caller, nil }

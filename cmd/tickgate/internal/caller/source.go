@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/fieldname"
 )
 
 // Source is where a key is read from. Make one with [ParseSource].
@@ -29,7 +31,20 @@ func ParseSource(text string) (Source, error) {
 	if !ok || !isToken(name) {
 		return Source{}, fmt.Errorf("%q: must be bearer, or header: and the name of a header, as in header:X-API-Key", text)
 	}
-	return Source{header: textproto.CanonicalMIMEHeaderKey(name)}, nil
+	s := Source{header: textproto.CanonicalMIMEHeaderKey(name)}
+	for _, unfit := range ofAHop {
+		if fieldname.Same(name, unfit) {
+			return Source{}, fmt.Errorf("%q: that header is not handed on as it is, or tells no caller; take another one", text)
+		}
+	}
+	return s, nil
+}
+
+// ofAHop are headers that are for this server alone, which the one behind does not get,
+// and the one that tells one request of a caller from another.
+var ofAHop = [...]string{
+	"Connection", "Content-Length", "Host", "Idempotency-Key", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
 // isToken reports whether s can be the name of a header.
@@ -52,7 +67,7 @@ const (
 	named                     // by a key
 	unreadable                // a header is there, and no key in it
 	ambiguous                 // a header is there twice, or two keys are
-	malformed                 // the key is too long or has control characters
+	malformed                 // the key is too long or not of printable ASCII
 )
 
 // maxKey is the longest key, in bytes: a token that carries claims takes some
@@ -75,7 +90,7 @@ func read(sources []Source, h http.Header) (key string, v verdict) {
 		if s.bearer {
 			scheme, token, _ := strings.Cut(this, " ")
 			this = strings.Trim(token, " ")
-			if !strings.EqualFold(scheme, "Bearer") || strings.ContainsAny(this, " \t,") {
+			if !strings.EqualFold(scheme, "Bearer") || strings.ContainsAny(this, " \t") {
 				return "", unreadable
 			}
 		}
@@ -84,6 +99,8 @@ func read(sources []Source, h http.Header) (key string, v verdict) {
 			return "", unreadable
 		case !visible(this):
 			return "", malformed
+		case strings.Contains(this, ","): // two, to a reader of lists
+			return "", ambiguous
 		case v == named && this != key:
 			return "", ambiguous
 		}
@@ -92,10 +109,11 @@ func read(sources []Source, h http.Header) (key string, v verdict) {
 	return key, v
 }
 
-// visible reports whether a key is short enough and has no control characters.
+// visible reports whether a key is short enough, and of printable ASCII alone: readers
+// differ in what blanks beyond that they cut off, and in what characters it is.
 func visible(key string) bool {
 	for i := 0; i < len(key); i++ {
-		if c := key[i]; c < ' ' || c == 0x7f {
+		if c := key[i]; c < ' ' || c > '~' {
 			return false
 		}
 	}

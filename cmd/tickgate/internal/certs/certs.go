@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+	"time"
 )
 
 // Oldest is the oldest version of TLS that is spoken.
@@ -27,6 +28,21 @@ func Server(certFile, keyFile, clientCA string) (*tls.Config, error) {
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	return c, nil
+}
+
+// Outdated says why clients will refuse the certificate of a server at a time: it has
+// expired, or is not valid yet. It returns "" of one that is valid then.
+func Outdated(c *tls.Config, now time.Time) string {
+	leaf := c.Certificates[0].Leaf
+	switch {
+	case leaf == nil:
+		return "" // only where the runtime was told not to keep it
+	case now.After(leaf.NotAfter):
+		return "it expired on " + leaf.NotAfter.UTC().Format(time.RFC3339)
+	case now.Before(leaf.NotBefore):
+		return "it is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339)
+	}
+	return ""
 }
 
 // Pool reads a PEM file of one or more certificates to be trusted.

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/adapter/httplimit"
 	"github.com/tickgate/tickgate/clock"
-	"github.com/tickgate/tickgate/idem"
 	"github.com/tickgate/tickgate/policy"
 
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/caller"
@@ -35,6 +35,10 @@ type Config struct {
 
 	Headers httplimit.HeaderMode
 
+	// LogCallers puts a short name of the caller into each line of the log, as
+	// visit.Names makes it.
+	LogCallers bool
+
 	// Once says how retries are made safe. nil: they are handed on.
 	Once *Once
 
@@ -54,12 +58,19 @@ type Once struct {
 	TTL        time.Duration
 	MaxRecords int
 	MaxBytes   int64
+
+	// PerCaller is the most results of one caller that are kept at one time, 2 or more.
+	// 0: a tenth of MaxRecords, and at least 2.
+	PerCaller int
+
+	MaxResult int      // bytes of one result
+	Headers   []string // kept beside httplimit.DefaultHeaders
 }
 
 // Front is an http.Handler. Make one with [New].
 type Front struct {
 	http.Handler
-	store *idem.Store // nil if retries are handed on
+	store *quota // nil if retries are handed on
 }
 
 // New makes a front. It reports every fault of the policies and of the numbers.
@@ -68,13 +79,13 @@ func New(cfg Config) (*Front, error) {
 	gate, gateErr := tickgate.New(tickgate.Config{Policies: cfg.Policies, MaxKeys: cfg.MaxKeys, Clock: cfg.Clock})
 	f := &Front{}
 	var storeErr error
-	if o := cfg.Once; o != nil {
-		f.store, storeErr = idem.NewStore(idem.Config{Clock: cfg.Clock, TTL: o.TTL, MaxRecords: o.MaxRecords, MaxBytes: o.MaxBytes})
+	if cfg.Once != nil {
+		f.store, storeErr = newStore(&cfg)
 	}
 	if err := errors.Join(tableErr, gateErr, storeErr); err != nil {
 		return nil, err
 	}
-	cfg.Proxy.Fail = fail
+	cfg.Proxy.Fail, cfg.Proxy.Drop = fail, ours(cfg.Headers, cfg.Once != nil)
 	limiter, err := httplimit.NewLimiter(httplimit.LimitConfig{
 		Gate: gate, Key: caller.Of, OnMissing: cfg.OnMissing, Endpoint: endpoint, Headers: cfg.Headers, Deny: deny, Error: fail,
 	})
@@ -85,9 +96,51 @@ func New(cfg Config) (*Front, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Handler = visit.Log(cfg.Log, cfg.Now, table.Policy,
-		caller.Identify(cfg.Sources, cfg.Accepted, fail, limiter.Wrap(behind)))
+	var name func(string) string
+	if cfg.LogCallers {
+		name = visit.Names()
+	}
+	var fields []string
+	if cfg.Once != nil {
+		fields = []string{"Idempotency-Key"}
+	}
+	f.Handler = visit.Log(cfg.Log, cfg.Now, table.Policy, name,
+		plain(table, caller.Identify(cfg.Sources, fields, cfg.Accepted, fail, limiter.Wrap(behind))))
 	return f, nil
+}
+
+var errTarget = errors.New("front: the method or the path of the request can be read in more than one way")
+
+// plain refuses requests whose policy depends on how their path is read: an upstream may
+// read another one.
+func plain(table *route.Table, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if table.Plain(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		fail(w, r, &httplimit.Error{
+			Status: http.StatusBadRequest, Code: "path_invalid", Err: errTarget,
+			Detail: "The method must be in capitals, and the path must have no empty segment, none that is . or .., " +
+				"no control characters, and no encoded slash or parameter that makes it another one.",
+		})
+	})
+}
+
+// ours reports which headers are written here: the upstream's of the same names would
+// contradict them, or make them unreadable.
+func ours(mode httplimit.HeaderMode, once bool) func(name string) bool {
+	ietf := mode == httplimit.IETF || mode == httplimit.Both
+	legacy := mode == httplimit.Legacy || mode == httplimit.Both
+	return func(name string) bool {
+		switch {
+		case strings.HasPrefix(name, "Ratelimit"):
+			return ietf
+		case strings.HasPrefix(name, "X-Ratelimit"):
+			return legacy
+		}
+		return once && name == "Idempotent-Replayed"
+	}
 }
 
 // endpoint is found once for each request, when its visit begins.

@@ -197,8 +197,9 @@ func TestKeyThatBreaksLines(t *testing.T) {
 	var handed atomic.Int32
 	g := put(t, func(http.ResponseWriter, *http.Request) { handed.Add(1) }, `[{"endpoint":"default","limits":["9/h"]}]`, nil)
 	require.Equal(t, 400, g.send(t, "GET", "/", "", "X-API-Key", "a\tlevel=ERROR").StatusCode)
+	require.Equal(t, 400, raw(t, g, "GET /p%0d%0alevel=ERROR HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: k\r\n\r\n"))
 	for i, key := range []string{"a\x00b", "a\r\nX-Injected: yes", "a\rb"} {
-		status := raw(t, g, "GET /p%0d%0alevel=ERROR HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: "+key+"\r\n\r\n")
+		status := raw(t, g, "GET /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-API-Key: "+key+"\r\n\r\n")
 		if i == 1 { // that is two headers, and a key
 			require.Equal(t, 200, status)
 			continue

@@ -13,6 +13,21 @@ import (
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/visit"
 )
 
+// newStore makes the store of results.
+func newStore(cfg *Config) (*quota, error) {
+	o := cfg.Once
+	store, err := idem.NewStore(idem.Config{Clock: cfg.Clock, TTL: o.TTL, MaxRecords: o.MaxRecords, MaxBytes: o.MaxBytes})
+	if err != nil {
+		return nil, err
+	}
+	most := store.Stats().MaxRecords
+	each := o.PerCaller
+	if each == 0 {
+		each = max(most/10, 2)
+	}
+	return newQuota(store, each, most, cfg.Clock)
+}
+
 // once puts the idempotency in front of next, for callers that are named: keys of
 // nobody in particular would meet.
 func (f *Front) once(cfg *Config, next http.Handler) (http.Handler, error) {
@@ -21,8 +36,10 @@ func (f *Front) once(cfg *Config, next http.Handler) (http.Handler, error) {
 	}
 	idempotency, err := httplimit.NewIdempotency(httplimit.IdempotencyConfig{
 		Store: f.store, Scope: caller.Of, Endpoint: endpoint,
-		Field: cfg.Once.Field, Missing: cfg.Once.Missing, MaxBody: cfg.Proxy.MaxBody,
-		Error: fail,
+		Field: cfg.Once.Field, Missing: cfg.Once.Missing,
+		MaxBody: cfg.Proxy.MaxBody, MaxResult: cfg.Once.MaxResult,
+		Headers: append(httplimit.DefaultHeaders(), cfg.Once.Headers...),
+		Error:   fail,
 		Report: func(r *http.Request, err error) {
 			cfg.Log.Error("the result of a request is not kept", "endpoint", endpoint(r), "error", err)
 		},
@@ -42,7 +59,7 @@ func (f *Front) once(cfg *Config, next http.Handler) (http.Handler, error) {
 				r = r.WithContext(ctx)
 			}
 			next.ServeHTTP(inner, r)
-		})).ServeHTTP(w, r)
+		})).ServeHTTP(w, r.WithContext(f.store.within(r.Context())))
 	}), nil
 }
 

@@ -30,13 +30,15 @@ func (p *Proxy) fault(w http.ResponseWriter, r *http.Request, err error) {
 	if pass.response.hijacked {
 		return // the connection broke after all
 	}
-	slow := context.Cause(r.Context()) == errSlow
-	if r.Context().Err() != nil && !slow {
-		panic(http.ErrAbortHandler) // ends the request and the connection, silently
-	}
 	var inBody error
 	if pass.body != nil {
 		inBody = pass.body.fault()
+	}
+	slow := context.Cause(r.Context()) == errSlow
+	// A server takes a client for gone as well when the time for its body is over; that
+	// one is there, and waits.
+	if r.Context().Err() != nil && !slow && !errors.Is(inBody, os.ErrDeadlineExceeded) {
+		panic(http.ErrAbortHandler) // ends the request and the connection, silently
 	}
 	var timeout net.Error
 	e := &httplimit.Error{Err: errUpstream}

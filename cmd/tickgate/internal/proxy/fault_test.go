@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -201,4 +202,44 @@ func TestRequestsThatAreNotTaken(t *testing.T) {
 		requireProblem(t, res, string(text), 400, "request_invalid")
 		require.NoError(t, conn.Close())
 	}
+}
+
+// TestBodyIsSlow: the client is still there, and is told what is wrong.
+func TestBodyIsSlow(t *testing.T) {
+	g := behind(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, nil)
+	slow := httptest.NewUnstartedServer(g.Config.Handler)
+	slow.Config.ReadTimeout = 50 * time.Millisecond
+	slow.Start()
+	defer slow.Close()
+	for _, head := range []string{"Content-Length: 5\r\n\r\nhe", "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(slow.URL, "http://"))
+		require.NoError(t, err)
+		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\n"+head)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		requireProblem(t, res, string(text), 408, "body_slow")
+		require.True(t, res.Close)
+		require.NoError(t, conn.Close())
+		<-g.once
+	}
+	require.Contains(t, g.log.String(), "status=408")
+}
+
+// TestAnswerThatBreaksOff is marked in the log: its status alone looks well.
+func TestAnswerThatBreaksOff(t *testing.T) {
+	g := behind(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		fmt.Fprint(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}, nil)
+	if res, err := g.Client().Get(g.URL); err == nil { // it may have got nothing at all
+		_, err = io.ReadAll(res.Body)
+		require.Error(t, err)
+		require.NoError(t, res.Body.Close())
+	}
+	<-g.once
+	require.Regexp(t, `status=200 .*aborted=true`, g.log.String())
 }

@@ -47,6 +47,8 @@ func TestForwarding(t *testing.T) {
 	lies := http.Header{
 		"X-Forwarded-For": {"10.0.0.1", "10.0.0.2"}, "X-Forwarded-Host": {"bank.test"}, "X-Forwarded-Proto": {"https"},
 		"X-Forwarded-Port": {"443"}, "X-Real-Ip": {"10.0.0.1"}, "Forwarded": {"for=10.0.0.1"}, "X_forwarded_for": {"10.0.0.1"},
+		"X-Original-Url": {"/admin"}, "X-Rewrite-Url": {"/admin"}, "X_rewrite_url": {"/admin"}, "X-Http-Method-Override": {"DELETE"},
+		"X-Http-Method": {"DELETE"}, "X-Method-Override": {"DELETE"}, "True-Client-Ip": {"10.0.0.1"}, "X-Original-Host": {"bank.test"},
 	}
 	for _, trust := range []bool{false, true} {
 		var got http.Header
@@ -57,8 +59,10 @@ func TestForwarding(t *testing.T) {
 			require.Equal(t, []string{"127.0.0.1"}, got["X-Forwarded-For"])
 			require.Equal(t, []string{"http"}, got["X-Forwarded-Proto"])
 			require.NotEqual(t, []string{"bank.test"}, got["X-Forwarded-Host"])
-			for _, name := range []string{"X-Forwarded-Port", "X-Real-Ip", "Forwarded", "X_forwarded_for"} {
-				require.NotContains(t, got, name)
+			for name := range lies {
+				if name != "X-Forwarded-For" && name != "X-Forwarded-Host" && name != "X-Forwarded-Proto" {
+					require.NotContains(t, got, name)
+				}
 			}
 			continue
 		}
@@ -66,6 +70,8 @@ func TestForwarding(t *testing.T) {
 		require.Equal(t, []string{"https"}, got["X-Forwarded-Proto"])
 		require.Equal(t, []string{"bank.test"}, got["X-Forwarded-Host"])
 		require.Equal(t, []string{"443"}, got["X-Forwarded-Port"])
+		require.Equal(t, []string{"/admin"}, got["X-Original-Url"])
+		require.Equal(t, []string{"DELETE"}, got["X-Http-Method-Override"])
 		require.Equal(t, []string{"for=10.0.0.1"}, got["Forwarded"])
 
 		g.send(t, "GET", "/", "", nil)
@@ -177,6 +183,71 @@ func TestUpgrade(t *testing.T) {
 	<-upstreamEnded
 	<-g.once
 	require.Contains(t, g.log.String(), "endpoint=x status=101")
+}
+
+// TestUpgradesThatAreNotLetThrough are not asked for: the request is an ordinary one.
+func TestUpgradesThatAreNotLetThrough(t *testing.T) {
+	for _, c := range []struct {
+		allowed []string
+		header  string
+		asked   string
+	}{
+		{[]string{"websocket"}, "Upgrade: websocket", "websocket"},
+		{[]string{"websocket"}, "Upgrade: WebSocket", "WebSocket"},
+		{[]string{"websocket"}, "Upgrade: h2c\r\nHTTP2-Settings: AAAA", ""},
+		{[]string{"websocket"}, "Upgrade: tunnel", ""},
+		{[]string{"websocket"}, "Upgrade: websocket, h2c", ""},
+		{[]string{"websocket"}, "Upgrade: websocket\r\nUpgrade: h2c", ""},
+		{nil, "Upgrade: websocket", ""},
+		{[]string{"websocket", "tunnel"}, "Upgrade: tunnel", "tunnel"},
+	} {
+		var got http.Header
+		g := behind(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header }, func(cfg *Config) { cfg.Upgrades = c.allowed })
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+		require.NoError(t, err)
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"+c.header+"\r\n\r\n")
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.Equal(t, 200, res.StatusCode)
+		require.Equal(t, c.asked, got.Get("Upgrade"), c.header)
+		require.Empty(t, got.Get("HTTP2-Settings"))
+		require.NoError(t, conn.Close())
+	}
+
+	// An upstream that switches unasked does not get a tunnel.
+	g := behind(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tunnel\r\n\r\n")
+			_ = conn.Close()
+		}
+	}, nil)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: tunnel\r\n\r\n")
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.Equal(t, 502, res.StatusCode)
+}
+
+// TestTrailersOfRequests are dropped, and not announced either.
+func TestTrailersOfRequests(t *testing.T) {
+	var announced, came int
+	g := behind(t, func(_ http.ResponseWriter, r *http.Request) {
+		announced = len(r.Trailer)
+		_, _ = io.Copy(io.Discard, r.Body)
+		came = len(r.Trailer)
+	}, nil)
+	r, err := http.NewRequest("POST", g.URL, struct{ io.Reader }{strings.NewReader("body")})
+	require.NoError(t, err)
+	r.Trailer = http.Header{"X-Sum": {"4"}}
+	res, err := g.Client().Do(r)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, 200, res.StatusCode)
+	require.Zero(t, announced)
+	require.Zero(t, came)
 }
 
 // TestSentOnce: a request with an idempotency key and no body is not sent again when

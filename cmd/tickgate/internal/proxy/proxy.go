@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tickgate/tickgate/adapter/httplimit"
@@ -33,9 +35,18 @@ type Config struct {
 	// with 413. Above zero.
 	MaxBody int64
 
-	// TrustForwarded keeps what clients say of whom they ask for, as other proxies do.
-	// Without it only X-Forwarded-For, -Host and -Proto of this proxy go upstream.
+	// TrustForwarded keeps what clients say of whom they ask for, and of other addresses
+	// and methods, as other proxies do. Without it only X-Forwarded-For, -Host and -Proto
+	// of this proxy go upstream.
 	TrustForwarded bool
+
+	// Upgrades are the protocols that a connection may be upgraded to, such as
+	// "websocket". What is sent over one then is counted by nobody. An upgrade to
+	// another one is not asked for upstream.
+	Upgrades []string
+
+	// Drop reports whether a header of the upstream's answers is dropped. nil: none is.
+	Drop func(name string) bool
 
 	// Fail answers what the upstream does not.
 	Fail httplimit.ErrorHandler
@@ -56,7 +67,7 @@ func New(cfg Config) *Proxy {
 	p.back = httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      transport(&cfg),
-		ModifyResponse: answered,
+		ModifyResponse: p.answered,
 		ErrorHandler:   p.fault,
 		BufferPool:     &buffers{},
 		ErrorLog:       slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
@@ -102,6 +113,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer pass.watch.end()
 	out := r.WithContext(context.WithValue(ctx, passageKey{}, pass))
+	if !p.mayUpgrade(r.Header) {
+		out.Header = r.Header.Clone()
+		out.Header.Del("Upgrade")
+		out.Header.Del("Http2-Settings") // of the protocol h2c
+	}
 	if r.Body != nil && r.Body != http.NoBody {
 		pass.body = &body{from: r.Body, left: p.cfg.MaxBody, watch: pass.watch}
 		out.Body = pass.body
@@ -109,10 +125,32 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.back.ServeHTTP(pass.response, out)
 }
 
-// answered ends the wait for an answer when its header has come.
-func answered(res *http.Response) error {
+// answered ends the wait for an answer when its header has come, and drops what the
+// client is told by others.
+func (p *Proxy) answered(res *http.Response) error {
 	passageOf(res.Request).watch.end()
+	if p.cfg.Drop != nil {
+		for name := range res.Header {
+			if p.cfg.Drop(name) {
+				delete(res.Header, name)
+			}
+		}
+	}
 	return nil
+}
+
+// mayUpgrade reports whether all protocols that a request asks for, if any, are among
+// those that are let through.
+func (p *Proxy) mayUpgrade(h http.Header) bool {
+	for _, list := range h["Upgrade"] {
+		for name := range strings.SplitSeq(list, ",") {
+			name = strings.Trim(name, " \t")
+			if !slices.ContainsFunc(p.cfg.Upgrades, func(one string) bool { return strings.EqualFold(one, name) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // plainUpgrade reports whether the protocol that a request asks for, if any, is one

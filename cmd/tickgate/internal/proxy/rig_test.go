@@ -54,7 +54,7 @@ func put(t *testing.T, upstream string, change func(*Config)) *rig {
 	g := &rig{log: &lines{}, once: make(chan struct{}, 100)}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	cfg := Config{
-		Upstream: u, Timeout: long, MaxBody: 1 << 20, Log: log,
+		Upstream: u, Timeout: long, MaxBody: 1 << 20, Log: log, Upgrades: []string{"websocket"},
 		Fail: func(w http.ResponseWriter, r *http.Request, e *httplimit.Error) {
 			visit.Of(r).Error = e.Code
 			httplimit.WriteError(w, r, e)
@@ -68,7 +68,7 @@ func put(t *testing.T, upstream string, change func(*Config)) *rig {
 		w.Header()["Ratelimit"] = []string{`"hour";r=1`} // as a limiter in front has it
 		p.ServeHTTP(w, r)
 	})
-	logged := visit.Log(log, time.Now, func(*http.Request) string { return "x" }, limited)
+	logged := visit.Log(log, time.Now, func(*http.Request) string { return "x" }, nil, limited)
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { g.once <- struct{}{} }()
 		logged.ServeHTTP(w, r)

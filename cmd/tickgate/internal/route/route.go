@@ -16,7 +16,7 @@ import (
 // goroutines.
 type Table struct {
 	find  httplimit.EndpointFunc
-	names map[string]bool
+	names map[string]string // of policies, by their patterns as the mux has them
 }
 
 // New makes a table of a set whose endpoints are patterns of an [http.ServeMux], as
@@ -24,21 +24,26 @@ type Table struct {
 // policy.DefaultEndpoint, for what no pattern matches. Every fault is reported.
 func New(set policy.Set) (*Table, error) {
 	mux := http.NewServeMux()
-	t := &Table{find: httplimit.MuxEndpoint(mux), names: make(map[string]bool, len(set))}
+	t := &Table{find: httplimit.MuxEndpoint(mux), names: make(map[string]string, len(set))}
 	var faults []error
-	var before []string
+	var before []policyPattern
 	hasDefault := false
 	for _, p := range set {
 		if p.Endpoint == policy.DefaultEndpoint {
 			hasDefault = true
 			continue
 		}
-		if err := add(mux, p.Endpoint, before); err != nil {
+		if hasPort(p.Endpoint) {
+			faults = append(faults, fmt.Errorf("policy %q: no pattern of requests (a host goes without a port)", p.Endpoint))
+			continue
+		}
+		this := policyPattern{p.Endpoint, foldPattern(p.Endpoint)}
+		if err := add(mux, this, before); err != nil {
 			faults = append(faults, fmt.Errorf("policy %q: %w", p.Endpoint, err))
 			continue
 		}
-		before = append(before, p.Endpoint)
-		t.names[p.Endpoint] = true
+		before = append(before, this)
+		t.names[this.pattern] = p.Endpoint
 	}
 	if !hasDefault {
 		faults = append(faults, errors.New(`no policy "default": requests that match no pattern would have none; add one, such as default=50/s, default=deny or default=unlimited`))
@@ -50,30 +55,41 @@ func New(set policy.Set) (*Table, error) {
 }
 
 // Policy returns the name of the policy that answers for a request: never more names
-// than there are policies, whatever comes.
+// than there are policies, whatever comes. A host is known by its name alone: in any
+// case, with or without the dot that ends a full name, and whatever the port.
 func (t *Table) Policy(r *http.Request) string {
+	if host := foldHost(r.Host); host != r.Host {
+		folded := *r
+		folded.Host = host
+		r = &folded
+	}
 	name := t.find(r)
-	if t.names[name] {
-		return name
+	if policy, ok := t.names[name]; ok {
+		return policy
 	}
 	// A pattern without a method is found with the request's in front.
-	if _, pattern, ok := strings.Cut(name, " "); ok && t.names[pattern] {
-		return pattern
+	if _, pattern, ok := strings.Cut(name, " "); ok {
+		if policy, ok := t.names[pattern]; ok {
+			return policy
+		}
 	}
 	return policy.DefaultEndpoint
 }
 
+// policyPattern is a policy's name, and the pattern of the mux for it.
+type policyPattern struct{ name, pattern string }
+
 // add registers a pattern. The mux panics for what it cannot take, with a text for the
 // programmer; the errors are for whoever wrote the policies.
-func add(mux *http.ServeMux, pattern string, before []string) error {
-	err := register(mux, pattern)
+func add(mux *http.ServeMux, this policyPattern, before []policyPattern) error {
+	err := register(mux, this.pattern)
 	if err == nil {
 		return nil
 	}
 	for _, other := range before {
 		both := http.NewServeMux()
-		if register(both, other) == nil && register(both, pattern) != nil {
-			return fmt.Errorf("matches requests that %q matches too, and neither is the more specific one; change or drop one", other)
+		if register(both, other.pattern) == nil && register(both, this.pattern) != nil {
+			return fmt.Errorf("matches requests that %q matches too, and neither is the more specific one; change or drop one", other.name)
 		}
 	}
 	reason := err.Error()

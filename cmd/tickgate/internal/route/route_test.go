@@ -19,7 +19,7 @@ func set(names ...string) (s policy.Set) {
 }
 
 func TestPolicy(t *testing.T) {
-	table, err := New(set("default", "POST /orders/{id}", "GET /files/", "/v1/", "GET /v1/health", "api.test/", "GET /users/{id}/"))
+	table, err := New(set("default", "POST /orders/{id}", "GET /files/", "/v1/", "GET /v1/health", "api.test/", "POST Shop.Test/buy", "GET /users/{id}/"))
 	require.NoError(t, err)
 	for _, c := range []struct{ method, target, want string }{
 		{"POST", "/orders/7", "POST /orders/{id}"},
@@ -41,6 +41,12 @@ func TestPolicy(t *testing.T) {
 		{"GET", "/v1/health", "GET /v1/health"},
 		{"GET", "http://api.test/any", "api.test/"},
 		{"GET", "http://api.test:8080/any", "api.test/"},
+		{"GET", "http://API.Test/any", "api.test/"},
+		{"GET", "http://api.test./any", "api.test/"},
+		{"GET", "http://API.TEST.:8080/any", "api.test/"},
+		{"POST", "http://shop.test/buy", "POST Shop.Test/buy"},
+		{"POST", "http://SHOP.test./buy", "POST Shop.Test/buy"},
+		{"GET", "http://api.test.evil/any", "default"},
 		{"GET", "/", "default"},
 		{"CONNECT", "/v1/x", "default"},
 		{"OPTIONS", "*", "default"},
@@ -71,6 +77,8 @@ func TestNewRefuses(t *testing.T) {
 		{[]string{"default", "G@T /x"}, []string{`policy "G@T /x": no pattern of requests`}},
 		{[]string{"default", "GET /a/{x}", "GET /a/{y}"}, []string{`policy "GET /a/{y}": matches requests that "GET /a/{x}" matches too`}},
 		{[]string{"default", "/a/{x}", "/{y}/b"}, []string{`policy "/{y}/b": matches requests that "/a/{x}" matches too`}},
+		{[]string{"default", "api.test/", "API.test./"}, []string{`policy "API.test./": matches requests that "api.test/" matches too`}},
+		{[]string{"default", "api.test:8080/"}, []string{`policy "api.test:8080/": no pattern of requests (a host goes without a port)`}},
 		{[]string{"a", "b", "GET /{x}", "GET /{y}"}, []string{`policy "a"`, `policy "b"`, `policy "GET /{y}"`, `no policy "default"`}},
 	} {
 		_, err := New(set(c.names...))

@@ -18,7 +18,9 @@ func pace(most time.Duration, next http.Handler) http.Handler {
 	})
 }
 
-// pacedWriter renews the deadline with each part of an answer.
+// pacedWriter sets a deadline for each part of an answer, and lifts it when the part is
+// sent: an answer may pause. On a connection of HTTP/1 an old deadline would do no harm
+// until the next write; HTTP/2 ends the stream when it is over.
 type pacedWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController
@@ -32,21 +34,30 @@ func (w *pacedWriter) allow() {
 	}
 }
 
-// WriteHeader renews the deadline.
+func (w *pacedWriter) lift() {
+	if !w.hijacked {
+		_ = w.control.SetWriteDeadline(time.Time{})
+	}
+}
+
+// WriteHeader has a deadline of its own.
 func (w *pacedWriter) WriteHeader(status int) {
 	w.allow()
+	defer w.lift()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write renews the deadline.
+// Write has a deadline of its own.
 func (w *pacedWriter) Write(b []byte) (int, error) {
 	w.allow()
+	defer w.lift()
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError renews the deadline.
+// FlushError has a deadline of its own.
 func (w *pacedWriter) FlushError() error {
 	w.allow()
+	defer w.lift()
 	return w.control.Flush()
 }
 

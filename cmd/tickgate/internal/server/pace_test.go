@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -100,4 +101,56 @@ func TestAnswerThatPauses(t *testing.T) {
 		_, err := io.WriteString(conn, get)
 		require.NoError(t, err)
 	}
+}
+
+// TestAnswerThatPausesOverHTTP2: an old deadline does not end the stream.
+func TestAnswerThatPausesOverHTTP2(t *testing.T) {
+	const most = 50 * time.Millisecond
+	other := httptest.NewUnstartedServer(nil)
+	other.EnableHTTP2 = true
+	other.StartTLS() // for its certificate, and a client that trusts it
+	defer other.Close()
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		for part := range 4 {
+			fmt.Fprint(w, part)
+			if part%2 == 0 {
+				_ = http.NewResponseController(w).Flush()
+			}
+			late := time.NewTimer(3 * most)
+			select {
+			case <-r.Context().Done():
+			case <-late.C:
+			}
+			late.Stop()
+		}
+	}, func(c *Config) { c.WriteTimeout, c.TLS = most, other.TLS })
+	res, err := other.Client().Get("https://" + s.address)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, 2, res.ProtoMajor)
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, "0123", string(text))
+}
+
+// TestClientThatDoesNotReadOverHTTP2 is let go all the same.
+func TestClientThatDoesNotReadOverHTTP2(t *testing.T) {
+	other := httptest.NewUnstartedServer(nil)
+	other.EnableHTTP2 = true
+	other.StartTLS()
+	defer other.Close()
+	failed := make(chan error, 1)
+	s := start(t, func(w http.ResponseWriter, _ *http.Request) {
+		part := []byte(strings.Repeat("x", 1<<20))
+		for {
+			if _, err := w.Write(part); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}, func(c *Config) { c.WriteTimeout, c.TLS = 50*time.Millisecond, other.TLS })
+	res, err := other.Client().Get("https://" + s.address)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Error(t, <-failed)
 }

@@ -62,6 +62,9 @@ func Run(ctx context.Context, listener net.Listener, cfg Config) error {
 		MaxHeaderBytes: cfg.MaxHeader,
 		BaseContext:    func(net.Listener) context.Context { return base },
 		ErrorLog:       complaints(cfg.Log),
+
+		// "OPTIONS *" is a request as any other: for the handler, with its key and limit.
+		DisableGeneralOptionsHandler: true,
 	}
 	working, stop := context.WithCancel(own)
 	var workers sync.WaitGroup

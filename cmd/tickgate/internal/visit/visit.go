@@ -21,8 +21,11 @@ type Visit struct {
 type key struct{}
 
 // Of returns the visit of a request inside [Log].
-func Of(r *http.Request) *Visit {
-	v, _ := r.Context().Value(key{}).(*Visit)
+func Of(r *http.Request) *Visit { return In(r.Context()) }
+
+// In returns the visit of the request that a context belongs to, nil outside [Log].
+func In(ctx context.Context) *Visit {
+	v, _ := ctx.Value(key{}).(*Visit)
 	return v
 }
 
@@ -30,22 +33,29 @@ func Of(r *http.Request) *Visit {
 //
 //	msg=request endpoint="POST /orders" status=429 replayed=false took=31.2µs limit=burst
 //
-// limit is there for what was denied, error and cause for what failed. The status is 0
-// if nothing was sent, as when the client has gone, and 101 of a connection that was
-// upgraded, which ends with the connection. A line is a warning if the status is 5xx.
-func Log(log *slog.Logger, now func() time.Time, endpoint func(*http.Request) string, next http.Handler) http.Handler {
+// limit is there for what was denied, error and cause for what failed, and aborted=true
+// where an answer broke off after its status, since the upstream or the client went away.
+// The status is 0 if nothing was sent, as when the client has gone, and 101 of a
+// connection that was upgraded, which ends with the connection. A line is a warning if
+// the status is 5xx.
+//
+// name says how callers are called in the log, by what Visit.Caller has; nil leaves
+// them out.
+func Log(log *slog.Logger, now func() time.Time, endpoint func(*http.Request) string, name func(caller string) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := now()
 		v := &Visit{Endpoint: endpoint(r)}
 		seen := &writer{ResponseWriter: w}
+		whole := false
 		defer func() { // also of a panic, which the server ends
-			v.write(log, seen, now().Sub(begun))
+			v.write(log, name, seen, whole, now().Sub(begun))
 		}()
 		next.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), key{}, v)))
+		whole = true
 	})
 }
 
-func (v *Visit) write(log *slog.Logger, seen *writer, took time.Duration) {
+func (v *Visit) write(log *slog.Logger, name func(string) string, seen *writer, whole bool, took time.Duration) {
 	level := slog.LevelInfo
 	if seen.status >= 500 {
 		level = slog.LevelWarn
@@ -54,7 +64,7 @@ func (v *Visit) write(log *slog.Logger, seen *writer, took time.Duration) {
 	if !log.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 7)
+	attrs := make([]slog.Attr, 0, 9)
 	attrs = append(attrs,
 		slog.String("endpoint", v.Endpoint),
 		slog.Int("status", seen.status),
@@ -64,6 +74,12 @@ func (v *Visit) write(log *slog.Logger, seen *writer, took time.Duration) {
 		if a.value != "" {
 			attrs = append(attrs, slog.String(a.name, a.value))
 		}
+	}
+	if !whole && seen.status > 0 {
+		attrs = append(attrs, slog.Bool("aborted", true))
+	}
+	if name != nil && v.Caller != "" {
+		attrs = append(attrs, slog.String("caller", name(v.Caller)))
 	}
 	log.LogAttrs(ctx, level, "request", attrs...)
 }

@@ -21,7 +21,7 @@ func line(t *testing.T, level slog.Level, h http.HandlerFunc) string {
 	now := time.Unix(0, 0)
 	clock := func() time.Time { now = now.Add(3 * time.Millisecond); return now }
 	logged := Log(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})), clock,
-		func(*http.Request) string { return "GET /x" }, h)
+		func(*http.Request) string { return "GET /x" }, func(caller string) string { return caller[:2] }, h)
 	func() {
 		defer func() { _ = recover() }()
 		logged.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/x/s3cret?s3cret", nil))
@@ -56,6 +56,10 @@ func TestLog(t *testing.T) {
 			}},
 		{`level=INFO msg=request endpoint="GET /x" status=0 replayed=false took=3ms`,
 			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{`level=INFO msg=request endpoint="GET /x" status=200 replayed=false took=3ms aborted=true`,
+			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "half"); panic(http.ErrAbortHandler) }},
+		{`level=INFO msg=request endpoint="GET /x" status=204 replayed=false took=3ms caller=ab`,
+			func(w http.ResponseWriter, r *http.Request) { Of(r).Caller = "abcd"; w.WriteHeader(204) }},
 	} {
 		require.Equal(t, c.want+"\n", line(t, slog.LevelInfo, c.h))
 	}
@@ -64,4 +68,12 @@ func TestLog(t *testing.T) {
 
 func TestOfOutside(t *testing.T) {
 	require.Nil(t, Of(httptest.NewRequest("GET", "/", io.Reader(nil))))
+}
+
+func TestNames(t *testing.T) {
+	name, other := Names(), Names()
+	require.Regexp(t, `^[0-9a-f]{8}$`, name("a"))
+	require.Equal(t, name("a"), name("a"))
+	require.NotEqual(t, name("a"), name("b"))
+	require.NotEqual(t, name("a"), other("a"), "of another process")
 }

@@ -1,0 +1,196 @@
+package checkapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/tickgate/tickgate"
+	"github.com/tickgate/tickgate/adapter/httplimit"
+	"github.com/tickgate/tickgate/clock"
+)
+
+const (
+	// MaxBody is the longest body, in bytes.
+	MaxBody = 1 << 20
+
+	// MaxRequests is the most requests in one body.
+	MaxRequests = 4096
+)
+
+// Config says what is asked.
+type Config struct {
+	Gate  *tickgate.Gate
+	Clock clock.Clock // the gate's; nil: clock.Default()
+
+	// Take decides a single request. nil: Gate.TakeAt.
+	Take func(apikey, endpoint string, n int64) tickgate.Decision
+
+	// Denied is told of every denial. nil: nobody is.
+	Denied func(apikey, endpoint string, n int64, d *tickgate.Decision)
+}
+
+// New makes the handler.
+func New(cfg Config) http.Handler {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.Default()
+	}
+	if cfg.Take == nil {
+		cfg.Take = func(apikey, endpoint string, n int64) tickgate.Decision {
+			return cfg.Gate.TakeAt(cfg.Clock.Now(), apikey, endpoint, n)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/take", &handler{cfg: cfg})
+	return mux
+}
+
+type handler struct {
+	cfg   Config
+	rooms sync.Pool // of *room
+}
+
+// room is what a request needs, for use again.
+type room struct {
+	body []byte
+	ask  body
+	reqs []tickgate.Request
+	out  []tickgate.Decision
+	text []byte
+}
+
+// body is what a client sends: one request, or many.
+type body struct {
+	one
+	Requests []one `json:"requests"`
+}
+
+type one struct {
+	APIKey   string `json:"apikey"`
+	Endpoint string `json:"endpoint"`
+	N        *int64 `json:"n"`
+}
+
+func (o *one) cost() int64 {
+	if o.N == nil {
+		return 1
+	}
+	return *o.N
+}
+
+// maxRoom is the most requests whose memory is kept.
+const maxRoom = 256
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		// Also so that no page in a browser can send one unasked.
+		refuse(w, r, http.StatusUnsupportedMediaType, "not_json", "The Content-Type must be application/json.")
+		return
+	}
+	m, _ := h.rooms.Get().(*room)
+	if m == nil {
+		m = &room{}
+	}
+	defer func() {
+		if cap(m.out) <= maxRoom && cap(m.body) <= 64<<10 {
+			h.rooms.Put(m)
+		}
+	}()
+	var err error
+	if m.body, err = readAll(http.MaxBytesReader(w, r.Body, MaxBody), m.body[:0]); err != nil {
+		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+			refuse(w, r, http.StatusRequestEntityTooLarge, "body_too_large", "The body must be at most 1 MiB.")
+			return
+		}
+		refuse(w, r, http.StatusBadRequest, "body_unreadable", "The body ended too early.")
+		return
+	}
+	m.ask = body{Requests: m.ask.Requests[:0]}
+	if err := json.Unmarshal(m.body, &m.ask, json.RejectUnknownMembers(true)); err != nil {
+		refuse(w, r, http.StatusBadRequest, "body_invalid", `The body must be {"apikey":…,"endpoint":…,"n":…}, or {"requests":[…]} of such.`)
+		return
+	}
+	switch many := len(m.ask.Requests); {
+	case many > MaxRequests:
+		refuse(w, r, http.StatusRequestEntityTooLarge, "too_many", "There may be at most "+strconv.Itoa(MaxRequests)+" requests.")
+	case many > 0 && m.ask.one != one{}:
+		refuse(w, r, http.StatusBadRequest, "body_invalid", "The body must be one request, or have requests; not both.")
+	case many > 0:
+		h.decide(m)
+		send(w, m.text)
+	case m.ask.APIKey == "" || m.ask.Endpoint == "":
+		refuse(w, r, http.StatusBadRequest, "body_invalid", "apikey and endpoint must be given.")
+	default:
+		n := m.ask.cost()
+		d := h.cfg.Take(m.ask.APIKey, m.ask.Endpoint, n)
+		h.tell(m.ask.APIKey, m.ask.Endpoint, n, &d)
+		m.text = append(appendDecision(m.text[:0], &d), '\n')
+		send(w, m.text)
+	}
+}
+
+// decide decides all requests of a body, and writes the answer.
+func (h *handler) decide(m *room) {
+	n := len(m.ask.Requests)
+	m.reqs = m.reqs[:0]
+	for i := range m.ask.Requests {
+		q := &m.ask.Requests[i]
+		m.reqs = append(m.reqs, tickgate.Request{APIKey: q.APIKey, Endpoint: q.Endpoint, N: q.cost()})
+	}
+	if cap(m.out) < n {
+		m.out = make([]tickgate.Decision, n)
+	}
+	m.out = m.out[:n]
+	h.cfg.Gate.TakeBatch(h.cfg.Clock.Now(), m.reqs, m.out)
+	m.text = append(m.text[:0], `{"decisions":[`...)
+	for i := range m.out {
+		if i > 0 {
+			m.text = append(m.text, ',')
+		}
+		m.text = appendDecision(m.text, &m.out[i])
+		h.tell(m.reqs[i].APIKey, m.reqs[i].Endpoint, m.reqs[i].N, &m.out[i])
+	}
+	m.text = append(m.text, ']', '}', '\n')
+	clear(m.reqs) // of names that nobody needs any more
+	clear(m.ask.Requests)
+}
+
+func (h *handler) tell(apikey, endpoint string, n int64, d *tickgate.Decision) {
+	if !d.Allowed && h.cfg.Denied != nil {
+		h.cfg.Denied(apikey, endpoint, n, d)
+	}
+}
+
+// readAll reads r to its end into buf, which may grow.
+func readAll(r io.Reader, buf []byte) ([]byte, error) {
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+}
+
+// send answers with JSON. The length is told by net/http, which has all of it.
+func send(w http.ResponseWriter, text []byte) {
+	w.Header()["Content-Type"] = typeJSON
+	_, _ = w.Write(text) // a client that is gone needs no answer
+}
+
+var typeJSON = []string{"application/json"}
+
+func refuse(w http.ResponseWriter, r *http.Request, status int, code, detail string) {
+	httplimit.WriteError(w, r, &httplimit.Error{Status: status, Code: code, Detail: detail})
+}
