@@ -137,12 +137,12 @@ func (t *Table) untold(w place, p *Policy, b int, m Mark) int64 {
 	}
 }
 
-// marks are those of the budgets that an attempt charged; nil without any.
-func (a *attempt) marks(w place) *Marks {
+// marks puts those of the budgets that an attempt charged into all, which is the
+// caller's so that nothing is allocated, and returns it; nil without any.
+func (a *attempt) marks(w place, all *Marks) *Marks {
 	if a.plan.Budgets == 0 {
 		return nil
 	}
-	all := new(Marks)
 	for set := a.plan.Budgets; set != 0; set &= set - 1 {
 		b := bits.TrailingZeros32(set)
 		all[b] = Mark{Used: a.plan.Limits[b].Total(a.next[b], bucket.OriginOf(w.m.inc())), Cost: saturate(a.cost[b])}
@@ -156,7 +156,8 @@ func (t *Table) unchargeBudgets(w place, p *Policy, try *attempt, done []int) {
 	if try.plan.Budgets == 0 {
 		return
 	}
-	marks := try.marks(w)
+	var room Marks
+	marks := try.marks(w, &room)
 	for _, b := range done {
 		if try.plan.Budgets>>b&1 == 1 && try.cost[b] > 0 && !slices.Contains(done, try.plan.Bounded(b)) {
 			t.untold(w, p, b, marks[b])

@@ -250,7 +250,8 @@ func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 	if !ok {
 		return
 	}
-	most, marks := int64(0), try.marks(w)
+	var room Marks
+	most, marks := int64(0), try.marks(w, &room)
 	for _, k := range done {
 		if n := try.cost[k]; n > 0 {
 			most = max(most, t.giveBack(w, p, k, try.plan, gift{n: n, charged: bucket.Charged{At: try.at}, alone: true, marks: marks}, t.clock))
