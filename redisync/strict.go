@@ -1,0 +1,222 @@
+package redisync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tickgate/tickgate"
+	"github.com/tickgate/tickgate/policy"
+)
+
+// ErrBroken is the error of [Sync.Take] while calls to Redis fail: this one was not
+// sent. It is an [ErrDown] too.
+var ErrBroken = fmt.Errorf("redisync: the last calls failed: %w", ErrDown)
+
+// ErrClosed is the error of [Sync.Take] where it would have to ask Redis after Close.
+var ErrClosed = errors.New("redisync: closed")
+
+// Take asks for n tokens of a key. Policies in Strict mode are decided by Redis, in one
+// call, exactly: it waits for that, at most Deadline or until ctx ends. So are those on
+// credit with Spent: Ask, when the credit is spent. All others are decided by the gate, as
+// by [tickgate.Gate.Take], and so are blocks, bans and what is wrong with the arguments.
+//
+// Where Redis does not decide, the call is denied with Reason Unsettled, and the error says
+// why. If that is an [ErrUnknown] the tokens may have been taken in Redis all the same. No
+// call is sent again. A denial is remembered until it is over, so that asking again sooner
+// costs Redis nothing; calls for one key are sent one after the other. The receipts of
+// decisions by Redis are void: a refund of them does nothing.
+func (s *Sync) Take(ctx context.Context, apikey, endpoint string, n int64) (tickgate.Decision, error) {
+	d := s.gate.Take(apikey, endpoint, n)
+	if d.Reason != tickgate.Unsettled {
+		return d, nil
+	}
+	t := s.remote.target(endpoint)
+	if t == nil {
+		return d, nil
+	}
+	return s.remote.take(ctx, t, apikey, endpoint, n)
+}
+
+// target is a policy that Redis is asked for.
+type target struct {
+	limit  string
+	policy Policy
+	err    error // why it cannot be
+}
+
+// remote makes the strict calls.
+type remote struct {
+	*Config
+	targets atomic.Pointer[map[string]*target] // by the policy's endpoint
+	closed  atomic.Bool
+	doors   *doors
+	breaker *breaker
+
+	allowed, denied, cached, failed, unknown, refused atomic.Uint64
+
+	mu    sync.Mutex
+	times latency
+}
+
+func newRemote(c *Config) *remote {
+	return &remote{Config: c, doors: newDoors(), breaker: newBreaker(rand.New(rand.NewPCG(c.Rand.Uint64(), 0)))}
+}
+
+// change takes the gate's policies.
+func (r *remote) change(set policy.Set, version int64) {
+	targets := map[string]*target{}
+	for _, p := range set {
+		m := r.Policies[p.Endpoint]
+		if m != Strict && (m != Credit || r.Spent != Ask) {
+			continue
+		}
+		t := new(target)
+		targets[p.Endpoint] = t
+		if len(p.Limits) != 1 || p.Limits[0].Window != policy.TokenBucket {
+			t.err = fmt.Errorf("redisync: the policy of %q has not just one token bucket any more, so Redis cannot be asked for it", p.Endpoint)
+			continue
+		}
+		l := p.Limits[0]
+		t.limit = l.Label()
+		t.policy, t.err = PolicyOf(l.Tokens, l.Per, l.Capacity(), version)
+	}
+	r.targets.Store(&targets)
+	r.doors.forget() // what was denied may fit now
+}
+
+// target returns the policy of an endpoint, nil if Redis is not asked for it.
+func (r *remote) target(endpoint string) *target {
+	all := *r.targets.Load()
+	if t := all[endpoint]; t != nil {
+		return t
+	}
+	if _, own := r.Policies[endpoint]; own {
+		return nil
+	}
+	return all[policy.DefaultEndpoint]
+}
+
+// take decides on n tokens.
+func (r *remote) take(ctx context.Context, t *target, apikey, endpoint string, n int64) (tickgate.Decision, error) {
+	switch {
+	case t.err != nil:
+		return r.fail(t, t.err)
+	case r.closed.Load():
+		return r.fail(t, ErrClosed)
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Deadline)
+	defer cancel()
+	key := BudgetKey(r.Prefix, endpoint, t.limit, apikey)
+	d := r.doors.enter(key)
+	defer func() { r.doors.leave(key, d, r.Clock.Now()) }()
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		r.failed.Add(1)
+		return r.undecided(t), fmt.Errorf("redisync: waiting for the calls before: %w: %w", ErrDown, ctx.Err())
+	}
+	defer func() { <-d.turn }()
+	if decision, ok := d.denies(n, r.Clock.Now()); ok {
+		r.cached.Add(1)
+		decision.Limit = t.limit
+		return decision, nil
+	}
+	return r.ask(ctx, t, d, key, n)
+}
+
+// ask makes the call.
+func (r *remote) ask(ctx context.Context, t *target, d *door, key string, n int64) (tickgate.Decision, error) {
+	sent := r.Clock.Now()
+	if !r.breaker.enter(sent) {
+		r.refused.Add(1)
+		return r.fail(t, ErrBroken)
+	}
+	p := &t.policy
+	reply := r.Transport.Call(ctx, Call{Key: key, Args: TakeArgs{
+		CreditArgs: CreditArgs{Policy: *p, Keep: keepMS, Est: p.C, Debt: 1 << 52}, N: n,
+	}.Args()})
+	now := r.Clock.Now()
+	a, err := TakeReply{}, reply.Err
+	if err == nil {
+		if a, err = ParseTake(reply.Values); err != nil {
+			err = errors.Join(ErrUnknown, err)
+		}
+	}
+	r.breaker.leave(now, alives(err), errors.Is(ctx.Err(), context.Canceled))
+	if err != nil {
+		if errors.Is(err, ErrUnknown) {
+			r.unknown.Add(1)
+		}
+		return r.fail(t, fmt.Errorf("redisync: %w", err))
+	}
+	r.mu.Lock()
+	r.times.add(now.Sub(sent))
+	r.mu.Unlock()
+	v := verdict(t, &a)
+	if a.Allowed {
+		r.allowed.Add(1)
+		return v, nil
+	}
+	r.denied.Add(1)
+	d.deny(v, n, sent)
+	return v, nil
+}
+
+// verdict is what Redis answered, as a decision.
+func verdict(t *target, a *TakeReply) tickgate.Decision {
+	p := &a.Policy // in force there
+	d := tickgate.Decision{
+		Allowed: a.Allowed, Limit: t.limit, Remaining: max(0, a.Level/Unit),
+		ResetAfter: refill(p, p.C-a.Level),
+	}
+	switch {
+	case a.Allowed:
+	case a.Retry < 0:
+		d.Reason, d.RetryAfter = tickgate.TooCostly, tickgate.Never
+	default:
+		d.Reason, d.RetryAfter = tickgate.Limited, time.Duration(max(1, a.Retry))*time.Microsecond
+	}
+	return d
+}
+
+// refill is how long so many millionths of a token take, rounded up to a microsecond,
+// at most a century or so.
+func refill(p *Policy, millionths int64) time.Duration {
+	if millionths <= 0 {
+		return 0
+	}
+	us := float64(millionths) * float64(p.B) / float64(p.A)
+	return time.Duration(min(us+1, 3e15)) * time.Microsecond
+}
+
+// fail is the answer where there is none.
+func (r *remote) fail(t *target, err error) (tickgate.Decision, error) {
+	r.failed.Add(1)
+	return r.undecided(t), err
+}
+
+func (r *remote) undecided(t *target) tickgate.Decision {
+	_, wait := r.breaker.broken(r.Clock.Now())
+	return tickgate.Decision{Reason: tickgate.Unsettled, Limit: t.limit, RetryAfter: max(r.Interval, wait)}
+}
+
+// close has no more calls made.
+func (r *remote) close() { r.closed.Store(true) }
+
+// state returns what was counted.
+func (r *remote) state() StrictStats {
+	s := StrictStats{
+		Allowed: r.allowed.Load(), Denied: r.denied.Load(), Cached: r.cached.Load(),
+		Failed: r.failed.Load(), Unknown: r.unknown.Load(), Refused: r.refused.Load(),
+	}
+	s.Broken, _ = r.breaker.broken(0)
+	r.mu.Lock()
+	s.Times = r.times.times()
+	r.mu.Unlock()
+	return s
+}
