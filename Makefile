@@ -7,7 +7,7 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 # Nested modules come after the ones they build on.
-MODULES   := . adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate bench proof
+MODULES   := . redisync adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate bench pprof proof
 PLATFORMS := linux/arm64 linux/386 windows/amd64 darwin/arm64 js/wasm
 
 FUZZTIME  ?= 3s     # for each target; 30s by make fuzz
@@ -19,13 +19,21 @@ RACE      := $(shell go env CGO_ENABLED)
 export GOWORK := off
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model doctor clean
+.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model faults demo-redis profile doctor clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 run: ## replay the bundled order flow under the shipped trading policy
 	@cd cmd/tickgate && go run . replay --policies testdata/trading.json testdata/itch-orders.csv
+
+demo-redis: ## two processes share one budget through a Redis that is started for them
+	@.ci/install redis-server=redis-server
+	@cd redisync && go run ./demo
+
+faults: ## budgets shared through real Redis servers under real faults; one table (about 10 minutes)
+	@.ci/install redis-server=redis-server
+	@cd redisync && go run ./faults
 
 doctor: ## what this machine is like for a rate limiter
 	@cd cmd/tickgate && go run . doctor
@@ -53,7 +61,7 @@ unit: ## tests of every module
 race: ## tests of the concurrent packages under the race detector
 	@if [ "$(RACE)" = 1 ]; then \
 		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
-		for m in adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
+		for m in redisync adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
 	else echo "skipped: race tests (no cgo: install gcc)"; fi
 
 tags: ## tests without assembly, and with invariants checked
@@ -68,7 +76,7 @@ cross: ## build and vet for the other platforms
 
 fuzz-short: ## every fuzz target for FUZZTIME
 	@for m in $(MODULES); do (cd $$m && for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -rn1 dirname | sort -u); do \
-		[ "$$m" = . ] && [[ $$d =~ ^\./(cmd|bench|proof|redisync|adapter/[a-gi-z]) ]] && continue; \
+		[ "$$m" = . ] && [[ $$d =~ ^\./(cmd|bench|p(ro|pr)of|redisync|adapter/[a-gi-z]) ]] && continue; \
 		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
 			echo "fuzz $$m $$d $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d; done; done); done
 
@@ -84,6 +92,9 @@ bench: ## measure everything beside the floor and the peers, print one table (ab
 load: ## HTTP with wrk, bare and behind the limiter, then a million requests of 100,000 callers (about 6 minutes)
 	@.ci/install wrk=wrk
 	@cd bench && go run ./load && go run ./load -growth
+
+profile: ## profiles of every path, with graphs; fails where a decision locks, waits or allocates (about 1 minute)
+	@cd pprof && go run ./capture
 
 memory: ## bytes for a key and garbage collection with a million keys, each library in its own process
 	@cd bench && go run ./cmd/memory -lib all
