@@ -75,7 +75,7 @@ func compare(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 // check tells whether a server did in its turn what it is there for.
 func check(kind string, s *sample) error {
 	share := float64(s.refused) / float64(s.requests)
-	switch refuses := strings.HasPrefix(kind, "deny"); {
+	switch refuses := strings.Contains(kind, "deny"); {
 	case s.failed > 0:
 		return fmt.Errorf("%s: %d requests failed: the figures say nothing", kind, s.failed)
 	case refuses && share < 0.99:

@@ -1,19 +1,24 @@
 // Command load measures what the limiter of adapter/httplimit costs a service over
 // HTTP, on one machine, over loopback.
 //
-//	go run ./load                 # wrk against four servers in turn, one table
+//	go run ./load                 # wrk against the servers in turn, one table
 //	go run ./load -growth         # a million requests: do goroutines or memory grow?
 //	go run ./load -serve allow    # one server by itself, until SIGTERM
 //
 // The first needs the program wrk, and Linux for the time that a server took of the
-// processors. The five servers are up all the time and one is loaded at a time, in
+// processors. The servers are up all the time and one is loaded at a time, in
 // rounds, so that each sees the same ups and downs of the machine:
 //
 //	bare          a mux, and a handler that writes a small JSON body
+//	allow-plain   the same behind a limiter that sends no fields of its own
 //	allow         the same behind a limiter that lets everything pass
 //	allow-canned  a mux, and a handler that writes what allow answers, made once
 //	deny          bare behind a limiter whose quotas are used up: 429 and a problem
 //	deny-canned   a mux, and a handler that writes what deny answers, made once
+//
+//	list          a mux, and a handler that encodes ten results as JSON
+//	list-allow    the same behind a limiter that lets everything pass
+//	list-deny     list behind a limiter whose quotas are used up
 //
 // The canned ones have no limiter. Beside them the limiter's own work is seen, and
 // beside bare also what it costs net/http to send longer answers.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // loaded are the services that are compared, and kinds are all.
 var (
-	loaded = []string{"bare", plain, "allow", "allow-canned", "deny", "deny-canned"}
+	loaded = []string{"bare", plain, "allow", "allow-canned", "deny", "deny-canned", "list", "list-allow", "list-deny"}
 	kinds  = append(loaded[:len(loaded):len(loaded)], "growth")
 )
 
@@ -59,9 +60,10 @@ type service struct {
 
 // newService makes the service of one of kinds, for a number of callers.
 func newService(kind string, callers int, now clock.Clock) (*service, error) {
+	handler, kind := handlerOf(kind)
 	s := &service{kind: kind, mux: http.NewServeMux()}
 	s.mux.HandleFunc("GET "+statePath, s.state)
-	answer := http.Handler(http.HandlerFunc(small))
+	answer := http.Handler(handler)
 	if kind == "bare" {
 		s.mux.Handle(query, answer)
 		return s, nil
@@ -130,6 +132,37 @@ func bearer(r *http.Request) (string, error) {
 		return "", httplimit.ErrKeyMissing
 	}
 	return token, nil
+}
+
+// handlerOf returns the handler of a kind, and what is around it: the kind without the
+// handler's name.
+func handlerOf(kind string) (handler http.HandlerFunc, around string) {
+	if kind == "list" {
+		return list, "bare"
+	}
+	if rest, ok := strings.CutPrefix(kind, "list-"); ok {
+		return list, rest
+	}
+	return small, kind
+}
+
+// found is one of what list answers.
+type found struct {
+	ID      string    `json:"id"`
+	Project string    `json:"project"`
+	Text    string    `json:"text"`
+	Score   float64   `json:"score"`
+	Made    time.Time `json:"made"`
+}
+
+// list is the handler of an API that has found ten things: some 1.4 KB of JSON.
+func list(w http.ResponseWriter, _ *http.Request) {
+	all := make([]found, 10)
+	for i := range all {
+		all[i] = found{ID: "job-6HU645VJF6OVJD3GDABD573CTM", Project: "home", Text: "tea at four", Score: 1 / float64(i+1), Made: time.Unix(1796000000, 0).UTC()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"results": all, "count": len(all)}) // a client that is gone needs no answer
 }
 
 // small is the handler: a short answer, made of nothing.

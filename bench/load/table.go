@@ -18,6 +18,9 @@ type target struct {
 
 var targets = []target{
 	{"allow", "bare", 0.95, "the limiter, and two more fields to send, before a handler that does nothing"},
+	{plain, "bare", 0.95, "the limiter with no fields, before a handler that does nothing"},
+	{"list-allow", "list", 0.95, "the limiter and its fields, before a handler that answers ten results"},
+	{"list-deny", "list", 1, "a denial beside the work that it spares"},
 	{"allow", "allow-canned", 0.95, "the limiter alone"},
 	{"deny", "allow", 1, "a denial beside what passes: it is longer"},
 	{"deny", "deny-canned", 0.95, "the limiter and the writing of the problem, the longer answer left out"},
