@@ -31,7 +31,7 @@ demo-redis: ## two processes share one budget through a Redis that is started fo
 	@.ci/install redis-server=redis-server
 	@cd redisync && go run ./demo
 
-faults: ## budgets shared through real Redis servers under real faults; one table (about 10 minutes)
+faults: ## budgets shared through real Redis servers under real faults; one table (about 20 minutes)
 	@.ci/install redis-server=redis-server
 	@cd redisync && go run ./faults
 
