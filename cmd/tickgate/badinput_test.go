@@ -34,7 +34,7 @@ func TestBadUsage(t *testing.T) {
 		{"unknown flag --fast", []string{"replay", "--fast", file}},
 		{"tickgate replay --help lists", []string{"replay", "--fast", file}},
 		{"unexpected argument reply", []string{"reply"}},
-		{`expected one of "replay", "serve", "doctor", "version"`, nil},
+		{`expected one of "replay", "serve", "check-config"`, nil},
 		{`expected "<file> ..."`, []string{"replay"}},
 		{"--format", []string{"replay", "--format", "xml", file}},
 		{"--speed", []string{"replay", "--speed", "warp", file}},

@@ -22,13 +22,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], &world{
-		stdin:  os.Stdin,
-		stdout: os.Stdout,
-		stderr: os.Stderr,
-		isTerm: term.IsTerminal(int(os.Stderr.Fd())),
-		now:    time.Now,
-		sleep:  sleep,
-		lookup: os.LookupEnv,
+		stdin:   os.Stdin,
+		stdout:  os.Stdout,
+		stderr:  os.Stderr,
+		isTerm:  term.IsTerminal(int(os.Stderr.Fd())),
+		now:     time.Now,
+		sleep:   sleep,
+		lookup:  os.LookupEnv,
+		hangups: hangups,
 	}))
 }
 

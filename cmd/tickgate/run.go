@@ -30,6 +30,20 @@ type world struct {
 	now            func() time.Time
 	sleep          func(context.Context, time.Duration) error
 	lookup         func(string) (string, bool) // the environment; nil: nothing is set
+
+	// hangups returns a channel that gets something when files are to be read again. nil:
+	// they never are.
+	hangups func() (c <-chan struct{}, stop func())
+}
+
+// complete stands in for what is nil.
+func (w *world) complete() {
+	if w.lookup == nil {
+		w.lookup = func(string) (string, bool) { return "", false }
+	}
+	if w.hangups == nil {
+		w.hangups = func() (<-chan struct{}, func()) { return nil, func() {} }
+	}
 }
 
 // say prints one line per fault in err.
@@ -45,10 +59,13 @@ func (w *world) say(err error) {
 // the build (cobra brings pflag, and its help is strings apart from the flags
 // they describe).
 type cli struct {
-	Replay  replayCmd  `cmd:"" help:"Replay recorded requests against limits and report what would have been denied."`
-	Serve   serveCmd   `cmd:"" help:"Put limits and safe retries in front of an API, or serve an example of one."`
-	Doctor  doctorCmd  `cmd:"" help:"Examine this machine: clock, memory, processors, and what to change."`
-	Version versionCmd `cmd:"" help:"Print the version of this program."`
+	Replay      replayCmd      `cmd:"" help:"Replay recorded requests against limits and report what would have been denied."`
+	Serve       serveCmd       `cmd:"" help:"Limits as a service: for programs that ask, in front of an API with safe retries, for Envoy."`
+	CheckConfig checkConfigCmd `cmd:"" help:"Check what serve is told, and print what would be in force."`
+	Bench       benchCmd       `cmd:"" help:"Measure how long single decisions take on this machine, p50 to p99.99."`
+	PG          pgCmd          `cmd:"" name:"pg" help:"Policies in PostgreSQL."`
+	Doctor      doctorCmd      `cmd:"" help:"Examine this machine: clock, memory, processors, and what to change."`
+	Version     versionCmd     `cmd:"" help:"Print the version of this program."`
 }
 
 // Help is printed under the list of commands.
@@ -59,6 +76,7 @@ func (cli) Help() string {
   tickgate replay --set 'default=20/s burst=40' --html report.html access.log.gz
   tickgate serve --upstream http://127.0.0.1:9000 --set 'POST /orders=10/s' --set default=50/s
   tickgate serve --example memory
+  tickgate check-config --config /etc/tickgate.yaml
   tickgate doctor
   tickgate replay --help`
 }
@@ -87,7 +105,9 @@ func run(ctx context.Context, args []string, w *world) (status int) {
 			status = int(code)
 		}
 	}()
+	w.complete()
 	var grammar cli
+	elsewhere := &settings{lookup: w.lookup}
 	parser, err := kong.New(&grammar,
 		kong.Name("tickgate"),
 		kong.Description("Rate limits decided locally, in nanoseconds: replay recorded traffic, serve with limits, examine a machine."),
@@ -96,27 +116,32 @@ func run(ctx context.Context, args []string, w *world) (status int) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(w),
+		kong.Resolvers(elsewhere),
 	)
 	if err != nil {
 		w.say(err)
 		return exitFailed
 	}
 	parsed, err := parser.Parse(args)
+	if elsewhere.err != nil {
+		w.say(elsewhere.err)
+		return exitUsage
+	}
 	if err != nil {
 		command := "tickgate"
 		var bad *kong.ParseError
 		if errors.As(err, &bad) && bad.Context != nil && bad.Context.Command() != "" {
 			command += " " + strings.Fields(bad.Context.Command())[0]
 		}
-		w.say(fmt.Errorf("%w; %s --help lists what there is", err, command))
+		w.say(fmt.Errorf("%w; %s --help lists what there is", elsewhere.explain(err), command))
 		return exitUsage
 	}
 	if err := refuseEmpty(parsed); err != nil {
-		w.say(err)
+		w.say(elsewhere.explain(err))
 		return exitUsage
 	}
 	if err := parsed.Run(); err != nil {
-		w.say(err)
+		w.say(elsewhere.explain(err))
 		var f *failed
 		if errors.As(err, &f) {
 			return f.status

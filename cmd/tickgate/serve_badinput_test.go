@@ -23,7 +23,6 @@ func TestServeBadFlags(t *testing.T) {
 		form   []string
 		args   []string
 	}{
-		{"give either --example memory or --upstream URL", nil, nil},
 		{"give either --example memory or --upstream URL", up, memory},
 		{`--example "shop": the only example is memory`, nil, []string{"--example", "shop"}},
 		{"--upstream: must begin with http://", nil, []string{"--upstream", "ftp://x"}},
@@ -41,10 +40,10 @@ func TestServeBadFlags(t *testing.T) {
 		{"--delay: goes with --example", up, []string{"--delay", "1s"}},
 		{"--delay 31s: must be 0s to 30s", memory, []string{"--delay", "31s"}},
 		{"--delay -1s: must be 0s to 30s", memory, []string{"--delay=-1s"}},
-		{"--set: goes with --upstream", memory, []string{"--set", "default=1/s"}},
-		{"--keys: goes with --upstream", memory, []string{"--keys", missing}},
-		{"--max-body: goes with --upstream", memory, []string{"--max-body", "1KiB"}},
-		{"--on-missing: goes with --upstream", memory, []string{"--on-missing", "deny"}},
+		{"--set: does not go with --example", memory, []string{"--set", "default=1/s"}},
+		{"--keys: does not go with --example", memory, []string{"--keys", missing}},
+		{"--max-body: does not go with --example", memory, []string{"--max-body", "1KiB"}},
+		{"--on-missing: does not go with --example", memory, []string{"--on-missing", "deny"}},
 		{"--listen 8080: must be HOST:PORT", up, []string{"--listen", "8080"}},
 		{"--listen :http: must be HOST:PORT", up, []string{"--listen", ":http"}},
 		{"--listen :65536: must be HOST:PORT", up, []string{"--listen", ":65536"}},
@@ -78,8 +77,8 @@ func TestServeBadFlags(t *testing.T) {
 		{"--idempotency-result 0B: must be 1B to 1GiB", up, []string{"--idempotency-result", "0"}},
 		{`--idempotency-header "set-cookie": must not be kept`, up, []string{"--idempotency-header", "set-cookie"}},
 		{`--idempotency-header "a b": must be the name of a header`, up, []string{"--idempotency-header", "a b"}},
-		{"--idempotency-result: goes with --upstream", memory, []string{"--idempotency-result", "1KiB"}},
-		{"--log-callers: goes with --upstream", memory, []string{"--log-callers"}},
+		{"--idempotency-result: does not go with --example", memory, []string{"--idempotency-result", "1KiB"}},
+		{"--log-callers: does not go with --example", memory, []string{"--log-callers"}},
 		{"--upgrade: none does not go with others", up, []string{"--upgrade", "none", "--upgrade", "h2c"}},
 		{`--upgrade: "a, b": must be the name of one protocol`, up, []string{"--upgrade", "a, b"}},
 		{`--key "header:TE": that header is not handed on`, up, []string{"--key", "header:TE"}},

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,26 +26,45 @@ import (
 
 // served is a tickgate that serves.
 type served struct {
-	address string
+	address string // of the data port
 	client  *http.Client
 	stop    context.CancelFunc
+	hangup  chan struct{} // gets what SIGHUP is
 	status  chan int
 
 	mu    sync.Mutex
 	log   bytes.Buffer
-	ready chan string // gets the address, once
+	ports map[string]string // addresses by name: "", checks, Envoy, operators
+	ready chan struct{}     // closed when the first of them serves
 }
 
-var serving = regexp.MustCompile(`msg="?serving"? address="?([^" ]+)|"msg":"serving","address":"([^"]+)"`)
+var serving = regexp.MustCompile(`msg="?serving ?([^"= ]*)"? address="?([^" ]+)|"msg":"serving ?([^"]*)","address":"([^"]+)"`)
 
 // Write is the log.
 func (s *served) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := serving.FindSubmatch(b); at != nil {
-		s.ready <- string(at[1]) + string(at[2])
+	for _, at := range serving.FindAllSubmatch(b, -1) { // of a process several lines may come at once
+		s.ports[string(at[1])+string(at[3])] = string(at[2]) + string(at[4])
+		select {
+		case <-s.ready:
+		default:
+			close(s.ready)
+		}
 	}
 	return s.log.Write(b)
+}
+
+// port returns the address of a port, which may be about to serve.
+func (s *served) port(t *testing.T, name string) (address string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		address = s.ports[name]
+		return address != ""
+	}, 10*time.Second, 5*time.Millisecond, "port %q", name)
+	return address
 }
 
 func (s *served) String() string {
@@ -53,17 +73,28 @@ func (s *served) String() string {
 	return s.log.String()
 }
 
-// serve runs a command line on a free port until it serves.
+// serve runs a command line on free ports until it serves.
 func serve(t *testing.T, environment map[string]string, args ...string) *served {
 	t.Helper()
-	s := &served{client: &http.Client{Transport: &http.Transport{}}, status: make(chan int, 1), ready: make(chan string, 1)}
+	own := []string{"serve", "--listen", "127.0.0.1:0"}
+	if slices.Contains(args, "--listen") {
+		own = own[:1]
+	}
+	if !slices.Contains(args, "--admin") && !slices.Contains(args, "--example") {
+		own = append(own, "--admin", "127.0.0.1:0")
+	}
+	s := &served{
+		client: &http.Client{Transport: &http.Transport{}}, status: make(chan int, 1),
+		hangup: make(chan struct{}, 1), ports: map[string]string{}, ready: make(chan struct{}),
+	}
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
-		s.status <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...), &world{
+		s.status <- run(ctx, append(own, args...), &world{
 			stdout: io.Discard, stderr: s, now: time.Now, sleep: sleep,
-			lookup: func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
+			lookup:  func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
+			hangups: func() (<-chan struct{}, func()) { return s.hangup, func() {} },
 		})
 		close(ended)
 	}()
@@ -73,7 +104,10 @@ func serve(t *testing.T, environment map[string]string, args ...string) *served 
 		<-ended
 	})
 	select {
-	case s.address = <-s.ready:
+	case <-s.ready:
+		if !slices.Contains(args, "off") {
+			s.address = s.port(t, "")
+		}
 	case <-ended:
 		t.Fatal(s.String())
 	}

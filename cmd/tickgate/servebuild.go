@@ -10,46 +10,12 @@ import (
 	"time"
 
 	"github.com/tickgate/tickgate/adapter/httplimit"
-	"github.com/tickgate/tickgate/examples/memoryapi/memory"
-	"github.com/tickgate/tickgate/policy"
 
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/caller"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/certs"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/front"
-	"github.com/tickgate/tickgate/cmd/tickgate/internal/policyfile"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/proxy"
-	"github.com/tickgate/tickgate/cmd/tickgate/internal/route"
-	"github.com/tickgate/tickgate/cmd/tickgate/internal/server"
 )
-
-// secure reads what TLS needs. That clients will refuse a certificate is no error: it may
-// be renewed under way to them, and some do not look.
-func (c *serveCmd) secure(cfg *server.Config, w *world, log *slog.Logger) (err error) {
-	t := &c.TLS
-	switch {
-	case t.Cert == "" && t.Key == "" && t.ClientCA == "":
-		return nil
-	case t.Cert == "" || t.Key == "":
-		return errors.New("--tls-cert, --tls-key and --tls-client-ca: TLS needs a certificate and its key; give both")
-	}
-	if cfg.TLS, err = certs.Server(t.Cert, t.Key, t.ClientCA); err != nil {
-		return fmt.Errorf("--tls: %w", err)
-	}
-	if fault := certs.Outdated(cfg.TLS, w.now()); fault != "" {
-		log.Warn("clients will refuse the certificate of --tls-cert", "cause", fault)
-	}
-	return nil
-}
-
-// serveMemory makes the example.
-func (c *serveCmd) serveMemory(cfg *server.Config, w *world, log *slog.Logger) error {
-	service, err := memory.New(memory.Config{Lookup: w.lookup, Log: log, Hold: holdFor(c.Delay)})
-	if err != nil {
-		return err
-	}
-	cfg.Handler, cfg.Workers = service, []func(context.Context){service.Run}
-	return nil
-}
 
 // holdFor waits, as long as the client does.
 func holdFor(delay time.Duration) func(context.Context) {
@@ -64,7 +30,7 @@ func holdFor(delay time.Duration) func(context.Context) {
 }
 
 // front reads what the proxy, and all that is in front of it, is made of.
-func (c *serveCmd) front(w *world, log *slog.Logger) (front.Config, error) {
+func (c *serveFlags) front(w *world, log *slog.Logger) (front.Config, error) {
 	var err error
 	var faults []error
 	fault := func(flag string, err error) {
@@ -73,7 +39,6 @@ func (c *serveCmd) front(w *world, log *slog.Logger) (front.Config, error) {
 		}
 	}
 	f := front.Config{
-		MaxKeys:   c.MaxKeys,
 		OnMissing: httplimit.FailClosed,
 		Once:      c.once(),
 		Proxy: proxy.Config{
@@ -103,24 +68,15 @@ func (c *serveCmd) front(w *world, log *slog.Logger) (front.Config, error) {
 	f.Sources, err = sources(c.Key)
 	faults = append(faults, err)
 	if c.Keys != "" {
-		f.Accepted, err = caller.Load(c.Keys)
+		accepted, err := caller.Load(c.Keys)
 		fault("--keys", err)
+		f.Accepted = caller.NewKeys(accepted)
 	}
-	if f.Policies, err = c.policies(); err == nil {
-		_, err = route.New(f.Policies)
-	}
-	faults = append(faults, err)
 	return f, errors.Join(faults...)
 }
 
-// policies returns what the flags say.
-func (c *serveCmd) policies() (policy.Set, error) {
-	builtIn, _ := policy.Default().Lookup(policy.DefaultEndpoint)
-	return policyfile.Read(policy.Set{builtIn}, c.Policies, c.Set)
-}
-
 // once returns how retries are made safe, nil if they are not.
-func (c *serveCmd) once() *front.Once {
+func (c *serveFlags) once() *front.Once {
 	i := &c.Idempotency
 	if i.Mode == "off" {
 		return nil

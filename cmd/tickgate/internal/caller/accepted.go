@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 )
 
 // Accepted are the keys that are let in, by their hashes: a look-up then takes the same
@@ -54,4 +55,29 @@ func Load(file string) (Accepted, error) {
 		return nil, err
 	}
 	return keys, nil
+}
+
+// Keys are Accepted that may be exchanged while requests are let in. A nil *Keys lets
+// in any key as it is.
+type Keys struct{ now atomic.Pointer[Accepted] }
+
+// NewKeys returns keys that are accepted until Set.
+func NewKeys(accepted Accepted) *Keys {
+	k := &Keys{}
+	k.Set(accepted)
+	return k
+}
+
+// Set exchanges all keys, for requests that come from now on.
+func (k *Keys) Set(accepted Accepted) { k.now.Store(&accepted) }
+
+// Len returns how many keys are let in.
+func (k *Keys) Len() int { return len(*k.now.Load()) }
+
+func (k *Keys) has(hash [sha256.Size]byte) bool {
+	if k == nil {
+		return true
+	}
+	_, known := (*k.now.Load())[hash]
+	return known
 }

@@ -107,9 +107,9 @@ func TestLoad(t *testing.T) {
 }
 
 func TestIdentify(t *testing.T) {
-	let := Accepted{sha256.Sum256([]byte("good")): {}}
+	let := NewKeys(Accepted{sha256.Sum256([]byte("good")): {}})
 	for _, c := range []struct {
-		accepted Accepted
+		accepted *Keys
 		header   string
 		status   int
 		caller   string
@@ -144,4 +144,16 @@ func TestIdentify(t *testing.T) {
 		require.Equal(t, want, seen)
 		require.NotContains(t, w.Body.String(), "bad")
 	}
+}
+
+// TestKeysAreExchanged: those of before are let in no more.
+func TestKeysAreExchanged(t *testing.T) {
+	keys := NewKeys(Accepted{sha256.Sum256([]byte("old")): {}})
+	keys.Set(Accepted{sha256.Sum256([]byte("new")): {}, sha256.Sum256([]byte("newer")): {}})
+	require.False(t, keys.has(sha256.Sum256([]byte("old"))))
+	require.True(t, keys.has(sha256.Sum256([]byte("new"))))
+	require.Equal(t, 2, keys.Len())
+	sum := sha256.Sum256([]byte("new"))
+	require.Equal(t, hex.EncodeToString(sum[:]), Name("new"))
+	require.Empty(t, Name(""))
 }

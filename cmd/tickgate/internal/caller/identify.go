@@ -23,7 +23,7 @@ var ErrRefused = errors.New("caller: the request does not name one caller that i
 //
 // The fields that are named beside the sources, by canonical names, are read by
 // handlers behind: they must not come under another name either.
-func Identify(sources []Source, fields []string, accepted Accepted, fail httplimit.ErrorHandler, next http.Handler) http.Handler {
+func Identify(sources []Source, fields []string, accepted *Keys, fail httplimit.ErrorHandler, next http.Handler) http.Handler {
 	names := slices.Clone(fields)
 	for _, s := range sources {
 		names = append(names, s.header)
@@ -35,8 +35,8 @@ func Identify(sources []Source, fields []string, accepted Accepted, fail httplim
 		}
 		if v == named {
 			hash := sha256.Sum256([]byte(key))
-			if _, known := accepted[hash]; known || accepted == nil {
-				visit.Of(r).Caller = hex.EncodeToString(hash[:])
+			if accepted.has(hash) {
+				visit.Of(r).Caller = hex.EncodeToString(hash[:]) // as Name has it
 			} else {
 				v = unreadable
 			}
@@ -70,3 +70,12 @@ func refusal(v verdict) *httplimit.Error {
 
 // Of is the [httplimit.KeyFunc] of requests inside [Identify].
 func Of(r *http.Request) (key string, err error) { return visit.Of(r).Caller, nil }
+
+// Name returns what stands for the caller with a key: its SHA-256, in hex; "" for "".
+func Name(key string) string {
+	if key == "" {
+		return ""
+	}
+	hash := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(hash[:])
+}

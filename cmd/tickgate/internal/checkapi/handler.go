@@ -28,8 +28,17 @@ type Config struct {
 	Gate  *tickgate.Gate
 	Clock clock.Clock // the gate's; nil: clock.Default()
 
+	// Name turns the apikey of a request into the one that the gate knows. nil: it is
+	// the same.
+	Name func(apikey string) string
+
 	// Take decides a single request. nil: Gate.TakeAt.
 	Take func(apikey, endpoint string, n int64) tickgate.Decision
+
+	// Ask decides those of many that the gate answers with Unsettled, at endpoints that
+	// are Strict, one after the other. Both nil: that is a denial.
+	Strict func(endpoint string) bool
+	Ask    func(apikey, endpoint string, n int64) tickgate.Decision
 
 	// Denied is told of every denial. nil: nobody is.
 	Denied func(apikey, endpoint string, n int64, d *tickgate.Decision)
@@ -39,6 +48,9 @@ type Config struct {
 func New(cfg Config) http.Handler {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.Default()
+	}
+	if cfg.Name == nil {
+		cfg.Name = func(apikey string) string { return apikey }
 	}
 	if cfg.Take == nil {
 		cfg.Take = func(apikey, endpoint string, n int64) tickgate.Decision {
@@ -126,9 +138,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.ask.APIKey == "" || m.ask.Endpoint == "":
 		refuse(w, r, http.StatusBadRequest, "body_invalid", "apikey and endpoint must be given.")
 	default:
-		n := m.ask.cost()
-		d := h.cfg.Take(m.ask.APIKey, m.ask.Endpoint, n)
-		h.tell(m.ask.APIKey, m.ask.Endpoint, n, &d)
+		n, apikey := m.ask.cost(), h.cfg.Name(m.ask.APIKey)
+		d := h.cfg.Take(apikey, m.ask.Endpoint, n)
+		h.tell(apikey, m.ask.Endpoint, n, &d)
 		m.text = append(appendDecision(m.text[:0], &d), '\n')
 		send(w, m.text)
 	}
@@ -140,7 +152,7 @@ func (h *handler) decide(m *room) {
 	m.reqs = m.reqs[:0]
 	for i := range m.ask.Requests {
 		q := &m.ask.Requests[i]
-		m.reqs = append(m.reqs, tickgate.Request{APIKey: q.APIKey, Endpoint: q.Endpoint, N: q.cost()})
+		m.reqs = append(m.reqs, tickgate.Request{APIKey: h.cfg.Name(q.APIKey), Endpoint: q.Endpoint, N: q.cost()})
 	}
 	if cap(m.out) < n {
 		m.out = make([]tickgate.Decision, n)
@@ -152,8 +164,12 @@ func (h *handler) decide(m *room) {
 		if i > 0 {
 			m.text = append(m.text, ',')
 		}
+		q := &m.reqs[i]
+		if m.out[i].Reason == tickgate.Unsettled && h.cfg.Ask != nil && h.cfg.Strict(q.Endpoint) {
+			m.out[i] = h.cfg.Ask(q.APIKey, q.Endpoint, q.N)
+		}
 		m.text = appendDecision(m.text, &m.out[i])
-		h.tell(m.reqs[i].APIKey, m.reqs[i].Endpoint, m.reqs[i].N, &m.out[i])
+		h.tell(q.APIKey, q.Endpoint, q.N, &m.out[i])
 	}
 	m.text = append(m.text, ']', '}', '\n')
 	clear(m.reqs) // of names that nobody needs any more

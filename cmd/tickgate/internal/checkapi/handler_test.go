@@ -106,6 +106,31 @@ func TestTakeMany(t *testing.T) {
 	require.Len(t, r.denied, 3)
 }
 
+// TestNamesAndAsking: the gate knows callers by other names, and what it cannot decide
+// is asked for.
+func TestNamesAndAsking(t *testing.T) {
+	r := serve(t)
+	var asked []string
+	l, err := r.gate.Share([]tickgate.Budget{{Endpoint: "orders", Mode: tickgate.RemoteMode}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	h := checkapi.New(checkapi.Config{
+		Gate: r.gate, Clock: r.clock, Name: func(apikey string) string { return "<" + apikey + ">" },
+		Strict: func(endpoint string) bool { return endpoint == "orders" },
+		Ask: func(apikey, endpoint string, n int64) tickgate.Decision {
+			asked = append(asked, fmt.Sprint(apikey, " ", endpoint, " ", n))
+			return tickgate.Decision{Allowed: n == 2}
+		},
+	})
+	q := httptest.NewRequest("POST", "/v1/take", strings.NewReader(
+		`{"requests":[{"apikey":"a","endpoint":"orders","n":2},{"apikey":"b","endpoint":"free"},{"apikey":"c","endpoint":"orders"}]}`))
+	q.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, q)
+	require.Equal(t, 2, strings.Count(w.Body.String(), `"allowed":true`), w.Body)
+	require.Equal(t, []string{"<a> orders 2", "<c> orders 1"}, asked)
+}
+
 // Rooms are used again: nothing of one request is in another.
 func TestRequestsDoNotMeet(t *testing.T) {
 	r := serve(t)

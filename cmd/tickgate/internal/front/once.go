@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -16,11 +17,15 @@ import (
 // newStore makes the store of results.
 func newStore(cfg *Config) (*quota, error) {
 	o := cfg.Once
-	store, err := idem.NewStore(idem.Config{Clock: cfg.Clock, TTL: o.TTL, MaxRecords: o.MaxRecords, MaxBytes: o.MaxBytes})
+	own := idem.Config{Clock: cfg.Clock, TTL: o.TTL, MaxRecords: o.MaxRecords, MaxBytes: o.MaxBytes, Backend: o.Backend}
+	if own.Backend != nil {
+		own.MaxRecords, own.MaxBytes = 0, 0 // it has bounds of its own
+	}
+	store, err := idem.NewStore(own)
 	if err != nil {
 		return nil, err
 	}
-	most := store.Stats().MaxRecords
+	most := cmp.Or(o.MaxRecords, idem.DefaultMaxRecords)
 	each := o.PerCaller
 	if each == 0 {
 		each = max(most/10, 2)
@@ -39,7 +44,7 @@ func (f *Front) once(cfg *Config, next http.Handler) (http.Handler, error) {
 		Field: cfg.Once.Field, Missing: cfg.Once.Missing,
 		MaxBody: cfg.Proxy.MaxBody, MaxResult: cfg.Once.MaxResult,
 		Headers: append(httplimit.DefaultHeaders(), cfg.Once.Headers...),
-		Error:   fail,
+		Error:   f.fail,
 		Report: func(r *http.Request, err error) {
 			cfg.Log.Error("the result of a request is not kept", "endpoint", endpoint(r), "error", err)
 		},

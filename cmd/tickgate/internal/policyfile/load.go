@@ -1,16 +1,14 @@
-// Package policyfile reads policy sets from files, JSON or a subset of YAML,
-// and applies the overrides of a command line.
+// Package policyfile reads policy sets from files, as pgconfig/policyfile does but also
+// from pipes, and applies the overrides of a command line.
 package policyfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
+	"github.com/tickgate/tickgate/adapter/pgconfig/policyfile"
 	"github.com/tickgate/tickgate/policy"
 )
 
@@ -28,11 +26,7 @@ func Load(file string) (policy.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := parse(text, isYAML(file, text))
-	if err != nil {
-		return nil, prefix(file, err)
-	}
-	return set, nil
+	return policyfile.Parse(file, text)
 }
 
 // Read returns the policies of a command line: those of file, or a copy of builtIn
@@ -50,46 +44,6 @@ func Read(builtIn policy.Set, file string, assignments []string) (policy.Set, er
 	return set, nil
 }
 
-func isYAML(file string, text []byte) bool {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".yaml", ".yml":
-		return true
-	case ".json":
-		return false
-	}
-	text = bytes.TrimSpace(text)
-	return len(text) > 0 && text[0] != '[' && text[0] != '{'
-}
-
-func parse(text []byte, yaml bool) (policy.Set, error) {
-	if len(text) > policy.MaxBytes {
-		return nil, fmt.Errorf("longer than %d bytes", policy.MaxBytes)
-	}
-	if !yaml {
-		return policy.ParsePolicies(bytes.NewReader(text))
-	}
-	text, err := toJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	set, err := policy.ParsePolicies(bytes.NewReader(text))
-	return set, yamlPlaces(err)
-}
-
-// yamlPlaces drops the columns from faults found in converted text: its lines
-// are those of the YAML, its columns are not.
-func yamlPlaces(err error) error {
-	var faults []error
-	for _, e := range split(err) {
-		var place *policy.ParseError
-		if errors.As(e, &place) {
-			e = fmt.Errorf("line %d: %w", place.Line, place.Err)
-		}
-		faults = append(faults, e)
-	}
-	return errors.Join(faults...)
-}
-
 // split returns the faults joined in err.
 func split(err error) []error {
 	if err == nil {
@@ -99,14 +53,6 @@ func split(err error) []error {
 		return joined.Unwrap()
 	}
 	return []error{err}
-}
-
-func prefix(file string, err error) error {
-	var faults []error
-	for _, e := range split(err) {
-		faults = append(faults, fmt.Errorf("%s: %w", file, e))
-	}
-	return errors.Join(faults...)
 }
 
 // Override returns set with the assignments "endpoint=limit" applied. An

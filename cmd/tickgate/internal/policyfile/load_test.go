@@ -121,15 +121,3 @@ func TestOverride(t *testing.T) {
 	_, err = Override(base, []string{"a=1/s", "a=1/s"})
 	require.ErrorContains(t, err, "--set: ", "the same limit twice")
 }
-
-func FuzzYAML(f *testing.F) {
-	f.Add(yamlText)
-	f.Add(jsonText)
-	f.Add("a: &b [*b]\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		set, err := parse([]byte(text), true)
-		if err == nil {
-			require.NoError(t, set.Validate())
-		}
-	})
-}

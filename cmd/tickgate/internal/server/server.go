@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,6 +19,10 @@ import (
 // zero.
 type Config struct {
 	Handler http.Handler
+
+	// Name tells the server from others of the process in the log: "serving" and the
+	// name. "" is the one that the process is for.
+	Name string
 
 	// TLS serves HTTPS, with HTTP/2 for clients that speak it. nil: plain HTTP.
 	TLS *tls.Config
@@ -82,13 +87,13 @@ func Run(ctx context.Context, listener net.Listener, cfg Config) error {
 			ended <- server.Serve(listener)
 		}
 	}()
-	cfg.Log.Info("serving", "address", listener.Addr().String(), "tls", cfg.TLS != nil)
+	cfg.Log.Info(strings.TrimSpace("serving "+cfg.Name), "address", listener.Addr().String(), "tls", cfg.TLS != nil)
 	select {
 	case err := <-ended:
 		return errors.Join(err, server.Close())
 	case <-ctx.Done():
 	}
-	cfg.Log.Info("shutting down", "requests", under.number(), "at most", cfg.ShutdownTimeout)
+	cfg.Log.Info(strings.TrimSpace("shutting down "+cfg.Name), "requests", under.number(), "at most", cfg.ShutdownTimeout)
 	limit, done := context.WithTimeout(own, cfg.ShutdownTimeout)
 	defer done()
 	if err := server.Shutdown(limit); err != nil {
