@@ -69,6 +69,8 @@ func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 			g.table.Change(sp, plans[i], now)
 		}
 		sp.SetShadow(p.Shadow)
+		s := g.ledger.share(p.Endpoint)
+		sp.SetRemote(s != nil && s.Mode == RemoteMode)
 		r.byName[p.Endpoint] = &route{name: p.Endpoint, policy: sp}
 		if p.Endpoint == policy.DefaultEndpoint {
 			r.other = sp

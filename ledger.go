@@ -152,6 +152,23 @@ func (l *Ledger) Settle(a Account, s Settlement) bool {
 	return l.g.table.Settle(a.a, shard.Settlement(s))
 }
 
+// Decided counts a decision that was made elsewhere about an endpoint in RemoteMode. Under
+// a policy in shadow mode it makes a denial one that passes, as the gate does. Any
+// goroutine may call it.
+func (l *Ledger) Decided(endpoint string, d *Decision) {
+	p, _ := l.g.routes.Load().find(endpoint)
+	switch {
+	case p == nil:
+	case d.Allowed:
+		p.CountAllowed()
+	case p.Shadow():
+		p.CountShadowed()
+		d.Allowed, d.Shadow = true, true
+	default:
+		p.CountDenied()
+	}
+}
+
 // SetFirst sets [Budget].First of an endpoint.
 func (l *Ledger) SetFirst(endpoint string, n int64) {
 	if s := l.shares[endpoint]; s != nil {

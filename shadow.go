@@ -22,7 +22,10 @@ func waived(v shard.Verdict) bool {
 // passes counts a decision that is not Allowed, and reports whether it passes all the
 // same.
 func passes(p *shard.Policy, v shard.Verdict) bool {
-	if p.Shadow() && waived(v) {
+	switch {
+	case v == shard.Unsettled && p.Remote():
+		return false // by Ledger.Decided
+	case p.Shadow() && waived(v):
 		p.CountShadowed()
 		return true
 	}

@@ -24,7 +24,8 @@ const (
 	// refills elsewhere.
 	LeaseMode
 
-	// RemoteMode decides nothing here: every call is denied with Reason Unsettled.
+	// RemoteMode decides nothing here: every call is denied with Reason Unsettled, and not
+	// counted. Who decides elsewhere tells [Ledger.Decided].
 	RemoteMode
 )
 

@@ -398,3 +398,29 @@ func TestShareOpensAtTheTimeOfOpen(t *testing.T) {
 	u, _ := l.Open(a)
 	require.EqualValues(t, 8_000_000, u.Level)
 }
+
+// What is decided elsewhere is counted once, by who decided.
+func TestShareRemoteIsCountedWhereItIsDecided(t *testing.T) {
+	g, l, _ := shared(t, tickgate.Budget{Mode: tickgate.RemoteMode}, "10/s")
+	endpoint := g.Policies()[0].Endpoint
+	require.Equal(t, tickgate.Unsettled, g.Take("k", endpoint, 1).Reason)
+	require.False(t, g.Allow("k", endpoint))
+	require.Zero(t, g.Stats().Policies[0].Denied)
+	l.Decided(endpoint, &tickgate.Decision{Allowed: true})
+	l.Decided(endpoint, &tickgate.Decision{Reason: tickgate.Limited})
+	s := g.Stats().Policies[0]
+	require.EqualValues(t, 1, s.Allowed)
+	require.EqualValues(t, 1, s.Denied)
+
+	set := g.Policies()
+	set[0].Shadow = true
+	require.NoError(t, g.Apply(set))
+	require.False(t, g.Take("k", endpoint, 1).Allowed, "elsewhere it may be allowed in earnest")
+	d := tickgate.Decision{Reason: tickgate.Limited}
+	l.Decided(endpoint, &d)
+	require.True(t, d.Allowed)
+	require.True(t, d.Shadow)
+	require.EqualValues(t, 1, g.Stats().Policies[0].Shadowed)
+	require.NoError(t, l.Close())
+	require.True(t, g.Allow("k", endpoint))
+}

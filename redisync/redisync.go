@@ -25,6 +25,8 @@ type Sync struct {
 	remote *remote
 	own    Transport // made by New; nil: another's
 
+	decided func(endpoint string, d *tickgate.Decision) // Ledger.Decided; nil in tests
+
 	closing chan struct{} // closed by Close
 	done    chan struct{} // closed by the loop when all is told
 	stop    context.CancelFunc
@@ -102,7 +104,7 @@ func join(ctx context.Context, cfg Config) (*Sync, error) {
 	run, stop := context.WithCancel(context.Background())
 	e.carry = e.carrier(run)
 	return &Sync{
-		gate: cfg.Gate, engine: e, remote: remote, stop: stop,
+		gate: cfg.Gate, engine: e, remote: remote, stop: stop, decided: l.Decided,
 		closing: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }

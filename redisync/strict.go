@@ -39,12 +39,17 @@ func (s *Sync) Take(ctx context.Context, apikey, endpoint string, n int64) (tick
 	if t == nil {
 		return d, nil
 	}
-	return s.remote.take(ctx, t, apikey, endpoint, n)
+	d, err := s.remote.take(ctx, t, apikey, endpoint, n)
+	if t.strict && n > 0 && s.decided != nil {
+		s.decided(endpoint, &d)
+	}
+	return d, err
 }
 
 // target is a policy that Redis is asked for.
 type target struct {
 	limit  string
+	strict bool // not only where the credit is spent
 	policy Policy
 	err    error // why it cannot be
 }
@@ -75,7 +80,7 @@ func (r *remote) change(set policy.Set, version int64) {
 		if m != Strict && (m != Credit || r.Spent != Ask) {
 			continue
 		}
-		t := new(target)
+		t := &target{strict: m == Strict}
 		targets[p.Endpoint] = t
 		if len(p.Limits) != 1 || p.Limits[0].Window != policy.TokenBucket {
 			t.err = fmt.Errorf("redisync: the policy of %q has not just one token bucket any more, so Redis cannot be asked for it", p.Endpoint)

@@ -53,6 +53,14 @@ func TestStrictIsExactAmongNodes(t *testing.T) {
 	require.EqualValues(t, 100, s.Allowed)
 	require.EqualValues(t, 240-100, s.Denied+s.Cached)
 	require.LessOrEqual(t, s.Denied, uint64(3), "a node asks for a key that was denied no more")
+	var counted tickgate.PolicyStats
+	for _, n := range nodes {
+		p := n.gate.Stats().Policies[0]
+		counted.Allowed += p.Allowed
+		counted.Denied += p.Denied
+	}
+	require.EqualValues(t, 100, counted.Allowed, "the gates count what Redis decided")
+	require.EqualValues(t, 240-100, counted.Denied)
 	require.False(t, nodes[0].gate.Allow("k", "e"), "the gate itself allows nothing")
 }
 

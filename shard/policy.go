@@ -16,6 +16,7 @@ type Policy struct {
 	plan   atomic.Pointer[bucket.Plan]
 	index  uint16
 	shadow atomic.Bool // what its limits deny passes; only who counts asks
+	remote atomic.Bool // who asks elsewhere counts what was Unsettled here
 	salt   uint64
 	lines  [countLines]countLine
 }
@@ -61,6 +62,13 @@ func (p *Policy) Shadow() bool { return p.shadow.Load() }
 
 // SetShadow sets what Shadow reports.
 func (p *Policy) SetShadow(on bool) { p.shadow.Store(on) }
+
+// Remote reports whether what is Unsettled here is decided, and counted, elsewhere.
+// SetRemote sets it.
+func (p *Policy) Remote() bool { return p.remote.Load() }
+
+// SetRemote sets what Remote reports.
+func (p *Policy) SetRemote(on bool) { p.remote.Store(on) }
 
 // Counts are decisions.
 type Counts struct {
