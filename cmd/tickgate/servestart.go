@@ -238,10 +238,10 @@ func (b *begun) warnOpen(flag, what string) {
 	}
 }
 
-// serve has a handler answer at the port of a flag.
+// serve has a handler answer at the port of a flag. The check API's answers are short.
 func (b *begun) serve(flag, name string, h http.Handler, workers ...func(context.Context)) {
 	cfg := server.Config{
-		Handler: h, Name: name, MaxHeader: int(b.MaxHeader),
+		Handler: h, Name: name, MaxHeader: int(b.MaxHeader), Short: flag == "check" || b.Upstream == "" && b.Example == "",
 		ReadTimeout: b.ReadTimeout, WriteTimeout: b.WriteTimeout, IdleTimeout: b.IdleTimeout, ShutdownTimeout: b.ShutdownTimeout,
 		Workers: workers, Log: b.log,
 	}

@@ -99,7 +99,7 @@ func (o *one) cost() int64 {
 const maxRoom = 256
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+	if !isJSON(r.Header) {
 		// Also so that no page in a browser can send one unasked.
 		refuse(w, r, http.StatusUnsupportedMediaType, "not_json", "The Content-Type must be application/json.")
 		return
@@ -114,7 +114,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	var err error
-	if m.body, err = readAll(http.MaxBytesReader(w, r.Body, MaxBody), m.body[:0]); err != nil {
+	in := io.Reader(r.Body)
+	if uint64(r.ContentLength) > MaxBody { // or it is not told
+		in = http.MaxBytesReader(w, r.Body, MaxBody)
+	}
+	if m.body, err = readAll(in, m.body[:0]); err != nil {
 		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 			refuse(w, r, http.StatusRequestEntityTooLarge, "body_too_large", "The body must be at most 1 MiB.")
 			return
@@ -180,6 +184,16 @@ func (h *handler) tell(apikey, endpoint string, n int64, d *tickgate.Decision) {
 	if !d.Allowed && h.cfg.Denied != nil {
 		h.cfg.Denied(apikey, endpoint, n, d)
 	}
+}
+
+// isJSON reports whether a request says that its body is JSON.
+func isJSON(h http.Header) bool {
+	said := h["Content-Type"]
+	if len(said) == 1 && said[0] == typeJSON[0] {
+		return true // what nearly all write
+	}
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && t == typeJSON[0]
 }
 
 // readAll reads r to its end into buf, which may grow.
