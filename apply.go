@@ -71,7 +71,7 @@ func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 		sp.SetShadow(p.Shadow)
 		s := g.ledger.share(p.Endpoint)
 		sp.SetRemote(s != nil && s.Mode == RemoteMode)
-		r.byName[p.Endpoint] = &route{name: p.Endpoint, policy: sp}
+		r.byName[p.Endpoint] = &route{name: p.Endpoint, policy: sp, limits: r.set[i].Limits}
 		if p.Endpoint == policy.DefaultEndpoint {
 			r.other = sp
 		}

@@ -70,7 +70,10 @@ func (g *Gate) Policies() policy.Set { return g.routes.Load().set.Clone() }
 // are no longer reachable. It never fails and may be called again.
 func (g *Gate) Close() error { return nil }
 
-// now reads the gate's clock.
+// Now reads the gate's clock, for the methods that take the time.
+func (g *Gate) Now() clock.Time { return g.ticker.Now() }
+
+// now is Now.
 func (g *Gate) now() clock.Time { return g.ticker.Now() }
 
 // maxName is the longest apikey or endpoint, in bytes.

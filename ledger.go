@@ -108,15 +108,15 @@ func (l *Ledger) Describe(a Account) (t Terms, ok bool) {
 	plan := p.Plan()
 	t = Terms{APIKey: apikey, Endpoint: endpoint, Limit: plan.CostName(k), Gen: plan.Gen()}
 	s := l.shares[named]
-	set, found := l.g.Policies().Lookup(named)
-	if s == nil || !found || !plan.Has(k) {
+	route := l.g.routes.Load().byName[named]
+	if s == nil || route == nil || !plan.Has(k) {
 		return Terms{}, false
 	}
 	t.Mode = s.Mode
 	if s.Mode == CreditMode {
 		t.Credit = plan.Limits[k].Capacity()
 	}
-	for _, lim := range set.Limits {
+	for _, lim := range route.limits {
 		if lim.Label() == t.Limit {
 			t.Tokens, t.Per, t.Capacity = lim.Tokens, lim.Per, lim.Capacity()
 			return t, true

@@ -29,6 +29,7 @@ const hintSlots = 256 // 2 KiB
 type route struct {
 	name   string
 	policy *shard.Policy
+	limits []policy.Limit // of the set
 }
 
 // find returns the policy that answers for endpoint, nil if none does, and

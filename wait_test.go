@@ -106,7 +106,7 @@ func (q *queue) expect(want ...ended) {
 // owes checks when one token will be there, at the latest in a year.
 func (q *queue) owes(want time.Duration) {
 	q.Helper()
-	d := q.h.TakeAt(q.Now(), 1)
+	d := q.h.TakeAt(q.Gate.Now(), 1)
 	if d.Allowed {
 		q.h.Refund(d)
 	}
@@ -302,7 +302,7 @@ func TestWaitFirstIsNotOvertaken(t *testing.T) {
 		"takes":     func(q *queue) { require.False(q, q.h.Allow()) },
 		"takes all": func(q *queue) { require.False(q, q.AllowN("k", endpoint, 2)) },
 		"reserves": func(q *queue) {
-			_, err := q.h.ReserveAt(q.Now(), 2)
+			_, err := q.h.ReserveAt(q.Gate.Now(), 2)
 			require.NoError(q, err)
 		},
 	} {
@@ -363,7 +363,7 @@ func TestWaitWindows(t *testing.T) {
 		t.Run(policyOf(t, endpoint, c.limits...).Limits[0].String(), func(t *testing.T) {
 			inBubble(t, setOf(t, c.limits...), func(t *testing.T, q *queue) {
 				q.until(3 * time.Second)
-				require.True(t, q.h.AllowAt(q.Now(), 2))
+				require.True(t, q.h.AllowAt(q.Gate.Now(), 2))
 				q.wait(q.Context(), "one", q.h, 1)
 				q.wait(q.Context(), "two", q.h, 2) // is not overtaken by the one behind
 				q.wait(q.Context(), "one more", q.h, 1)
@@ -401,13 +401,13 @@ func TestWaitBan(t *testing.T) {
 		q.wait(q.Context(), "a", q.h, 2)
 		q.wait(q.Context(), "b", q.h, 1)
 		q.until(time.Second)
-		q.h.Ban(q.Now().Add(9 * time.Second))
+		q.h.Ban(q.Gate.Now().Add(9 * time.Second))
 		q.wait(q.within(5*time.Second), "late", q.h, 1)
 		q.expect(ended{"late", time.Second, context.DeadlineExceeded})
-		q.h.Ban(q.Now().Add(time.Second)) // the longest counts
+		q.h.Ban(q.Gate.Now().Add(time.Second)) // the longest counts
 		q.until(time.Minute)
 		q.expect(ended{"a", 10 * time.Second, nil}, ended{"b", 11 * time.Second, nil})
-		q.h.Ban(q.Now().Add(time.Hour))
+		q.h.Ban(q.Gate.Now().Add(time.Hour))
 		q.wait(q.within(time.Minute), "alone", q.h, 1)
 		q.expect(ended{"alone", time.Minute, context.DeadlineExceeded})
 	})

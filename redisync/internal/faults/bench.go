@@ -4,6 +4,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -164,7 +165,11 @@ func (b *Bench) play() *Result {
 	r.account(len(b.killed))
 	if s.Check != nil {
 		if err := s.Check(b, r); err != nil {
-			r.Faults = append(r.Faults, err)
+			if errors.Is(err, errSlow) {
+				r.Slow = append(r.Slow, err)
+			} else {
+				r.Faults = append(r.Faults, err)
+			}
 		}
 	}
 	for _, p := range b.Players {

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -130,8 +131,9 @@ type Result struct {
 	Silences int    // longer than a view is trusted, of all links
 	Reports  []Report
 
-	// Faults are what did not hold. Empty: the scenario passed.
-	Faults []error
+	// Faults are what did not hold. Empty: the scenario passed. Slow are what a busy machine
+	// may not hold either: how much was admitted, how hard the nodes tried.
+	Faults, Slow []error
 }
 
 // Ratio is what was admitted of the budget.
@@ -151,6 +153,14 @@ func (r *Result) fail(format string, args ...any) {
 	r.Faults = append(r.Faults, fmt.Errorf(format, args...))
 }
 
+// miss notes what did not hold, and need not on a busy machine.
+func (r *Result) miss(format string, args ...any) {
+	r.Slow = append(r.Slow, fmt.Errorf(format, args...))
+}
+
+// errSlow marks an error of a check that belongs to Slow.
+var errSlow = errors.New("perhaps the machine is busy")
+
 // judge compares what came with what was expected.
 func (r *Result) judge() {
 	e := r.Scenario.Expect
@@ -161,17 +171,20 @@ func (r *Result) judge() {
 		r.fail("O is %s, above the bound of %.0f (%s)", r.O(), r.Bound, r.Rule)
 	}
 	if e.Reach > 0 && r.Worst.Low < e.Reach*r.Bound {
-		r.fail("O is %s, below %.2f of the bound of %.0f: the load does not try hard enough, or less is admitted than could be", r.O(), e.Reach, r.Bound)
+		r.miss("O is %s, below %.2f of the bound of %.0f: the load does not try hard enough, or less is admitted than could be", r.O(), e.Reach, r.Bound)
 	}
-	if r.Ratio() < e.Admitted {
-		r.fail("%.3f of the budget was admitted, less than %.3f", r.Ratio(), e.Admitted)
+	switch ratio := r.Ratio(); {
+	case ratio < e.Admitted/2:
+		r.fail("%.3f of the budget was admitted, less than half of %.3f", ratio, e.Admitted)
+	case ratio < e.Admitted:
+		r.miss("%.3f of the budget was admitted, less than %.3f", ratio, e.Admitted)
 	}
 	slowest := e.Slowest
 	if slowest == 0 {
 		slowest = 20 * time.Millisecond
 	}
 	if r.P999 > slowest+r.Stalled {
-		r.fail("the slowest of a thousand decisions took %v, more than %v", r.P999, slowest)
+		r.miss("the slowest of a thousand decisions took %v, more than %v", r.P999, slowest)
 	}
 }
 

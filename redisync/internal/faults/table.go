@@ -101,7 +101,7 @@ func flowsAgain(part float64) func(b *Bench, r *Result) error {
 		}
 		want := least * s.Limit.refill(max(0, span-b.stalls.since(from)))
 		if float64(n) < want {
-			return fmt.Errorf("in the last %v only %d tokens were admitted, less than %.0f: the nodes did not recover", span.Round(time.Millisecond), n, want)
+			return fmt.Errorf("in the last %v only %d tokens were admitted, less than %.0f: the nodes did not recover: %w", span.Round(time.Millisecond), n, want, errSlow)
 		}
 		return nil
 	}
