@@ -304,8 +304,9 @@ func TestHistoryRealClock(t *testing.T) {
 			for _, l := range set[0].Limits {
 				require.Empty(t, hist.breach(l, 0))
 			}
-			// Of 3.75 times 500: windows begin when somebody gets to run.
-			require.GreaterOrEqual(t, hist.total(), int64(3*500*99/100))
+			// How many of 3.75 times 500 is a matter of when they get to run;
+			// TestHistoryWhileTheClockRuns says how many must be admitted.
+			require.Positive(t, hist.total())
 		})
 	}
 }
