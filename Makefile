@@ -19,7 +19,7 @@ RACE      := $(shell go env CGO_ENABLED)
 export GOWORK := off
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model faults demo-redis profile doctor clean
+.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model faults demo-redis profile soak doctor clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -95,6 +95,9 @@ load: ## HTTP with wrk, bare and behind the limiter, then a million requests of 
 
 profile: ## profiles of every path, with graphs; fails where a decision locks, waits or allocates (about 1 minute)
 	@cd pprof && go run ./capture
+
+soak: ## ten minutes of churn, changes, time jumps and evictions, with invariants checked
+	@cd proof && go run -tags invariants ./soak
 
 memory: ## bytes for a key and garbage collection with a million keys, each library in its own process
 	@cd bench && go run ./cmd/memory -lib all

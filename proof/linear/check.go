@@ -1,17 +1,22 @@
 package linear
 
 import (
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 )
 
 // patience bounds one search. A right history is found to be right in milliseconds.
-const patience = 10 * time.Second
+var patience = 10 * time.Second
 
 // check reports whether a finished history is linearizable: Unknown if the search
 // took too long.
 func (m *spec) check(ops []*op) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(m.model(), m.operations(ops), patience)
+}
+
+func (m *spec) model() porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state{}} },
 		Step: func(s, in, _ any) (next []any) {
@@ -23,7 +28,32 @@ func (m *spec) check(ops []*op) porcupine.CheckResult {
 		Equal: func(a, b any) bool { return a.(state).equal(b.(state)) },
 		Hash:  func(s any) uint64 { return s.(state).hash() },
 	}
-	return porcupine.CheckOperationsTimeout(model.ToModel(), operations(ops), patience)
+	return model.ToModel()
+}
+
+// stuck tells of a history that is not linearizable how far one gets with it: the last
+// calls of the longest order that was found, and the first that do not fit on.
+func (m *spec) stuck(ops []*op, start int64) string {
+	const before, after = 20, 12
+	_, info := porcupine.CheckOperationsVerbose(m.model(), m.operations(ops), patience)
+	var best []*op
+	for _, orders := range info.PartialLinearizationsOperations() {
+		for _, order := range orders {
+			if len(order) > len(best) {
+				best = best[:0]
+				for _, o := range order {
+					best = append(best, o.Input.(*op))
+				}
+			}
+		}
+	}
+	var rest []*op
+	for _, o := range ops {
+		if !slices.Contains(best, o) {
+			rest = append(rest, o)
+		}
+	}
+	return text(best[max(0, len(best)-before):], start) + "and then not\n" + text(rest[:min(after, len(rest))], start)
 }
 
 // levels are the buckets of a key with up to two limits.
@@ -57,5 +87,5 @@ func admits(limits []limit, lag int64, ops []*op) porcupine.CheckResult {
 			return at <= o.hi, full
 		},
 	}
-	return porcupine.CheckOperationsTimeout(model, operations(kept), patience)
+	return porcupine.CheckOperationsTimeout(model, (&spec{}).operations(kept), patience)
 }

@@ -25,6 +25,9 @@ const (
 	maxKeys  = 4
 )
 
+// keys are the keys that are judged.
+var keys = [...]struct{ apikey, endpoint string }{{key, endpoint}, {"account", "account"}, {"firm", "firm"}}
+
 // rig is a gate, one key of which several callers use. Between their calls they
 // bring in strangers, so that the key is evicted soon after it is full, and move
 // the clock on.
@@ -33,6 +36,7 @@ type rig struct {
 	// of no bucket's making, and the history is not judged.
 	full atomic.Bool
 
+	t      *testing.T
 	gate   *tickgate.Gate
 	clock  stalling
 	start  int64
@@ -41,6 +45,7 @@ type rig struct {
 	stamps atomic.Int64
 	flight [callers]line // by caller: the clock when its call began, or idle
 	mover  atomic.Bool   // somebody moves the clock
+	still  bool          // nobody does while callers run
 	ready  atomic.Int32
 }
 
@@ -48,10 +53,13 @@ type rig struct {
 // middle of a refund for one.
 type stalling struct {
 	*clock.Manual
-	calls *atomic.Uint32
+	calls *atomic.Uint32 // nil: none does
 }
 
 func (s stalling) Now() clock.Time {
+	if s.calls == nil {
+		return s.Manual.Now()
+	}
 	if s.calls.Add(1)%4 == 0 {
 		runtime.Gosched()
 	}
@@ -78,18 +86,24 @@ type line struct {
 const idle = math.MaxInt64
 
 func rigOf(t *testing.T, tick time.Duration, limits ...policy.Limit) *rig {
-	r := &rig{clock: stalling{Manual: clock.NewManual(clock.Time(time.Hour)), calls: new(atomic.Uint32)}, tick: int64(tick), most: math.MaxInt64 / 2}
+	return rigWith(t, tick, maxKeys, policy.Policy{Endpoint: endpoint, Limits: limits})
+}
+
+func rigWith(t *testing.T, tick time.Duration, maxKeys int, policies ...policy.Policy) *rig {
+	r := &rig{t: t, clock: stalling{Manual: clock.NewManual(clock.Time(time.Hour)), calls: new(atomic.Uint32)}, tick: int64(tick), most: math.MaxInt64 / 2}
 	r.start = r.now()
 	for i := range r.flight {
 		r.flight[i].Store(idle)
 	}
 	var err error
-	r.gate, err = tickgate.New(tickgate.Config{Clock: r.clock, MaxKeys: maxKeys, Policies: policy.Set{
-		{Endpoint: endpoint, Limits: limits},
-		{Endpoint: crowd, Limits: []policy.Limit{{Tokens: 1, Per: time.Second}}},
-	}})
+	r.gate, err = tickgate.New(tickgate.Config{Clock: r.clock, MaxKeys: maxKeys, Policies: r.set(policies...)})
 	require.NoError(t, err)
 	return r
+}
+
+// set is policies with the strangers'.
+func (r *rig) set(policies ...policy.Policy) policy.Set {
+	return append(policies[:len(policies):len(policies)], policy.Policy{Endpoint: crowd, Limits: []policy.Limit{{Tokens: 1, Per: time.Second}}})
 }
 
 // unjudged is how many reasons there are not to judge the history: keys that were
@@ -105,14 +119,39 @@ func (r *rig) unjudged() uint64 {
 // run lets the callers run, each in a goroutine of its own, and returns the
 // history.
 func (r *rig) run(seed uint64, f func(c *caller)) []*op {
-	var wg sync.WaitGroup
-	var all [callers]*caller
-	for i := range all {
+	all := r.callers(seed)
+	r.together(all, f)
+	return history(all)
+}
+
+// stages is run with a clock that stands still while callers run: f is called n times by
+// each, and between these times the clock moves by up to ticks.
+func (r *rig) stages(seed uint64, n, ticks int, f func(c *caller, stage int)) []*op {
+	all := r.callers(seed)
+	r.still = true
+	for stage := range n {
+		r.together(all, func(c *caller) { f(c, stage) })
+		r.clock.Advance(time.Duration(all[0].rand.Int64N(int64(ticks)+1) * r.tick))
+	}
+	return history(all)
+}
+
+func (r *rig) callers(seed uint64) (all []*caller) {
+	for i := range callers {
 		c := &caller{rig: r, by: i, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 		for j := range c.names {
 			c.names[j] = fmt.Sprintf("stranger-%d-%d", i, j)
 		}
-		all[i] = c
+		all = append(all, c)
+	}
+	return all
+}
+
+// together runs f for every caller, in goroutines that begin at once.
+func (r *rig) together(all []*caller, f func(c *caller)) {
+	var wg sync.WaitGroup
+	r.ready.Store(0)
+	for _, c := range all {
 		wg.Go(func() {
 			// All processors run callers before any caller begins; else the first
 			// one is done before the second has woken up.
@@ -123,6 +162,9 @@ func (r *rig) run(seed uint64, f func(c *caller)) []*op {
 		})
 	}
 	wg.Wait()
+}
+
+func history(all []*caller) []*op {
 	var ops []*op
 	for _, c := range all {
 		ops = append(ops, c.ops...)
@@ -137,6 +179,7 @@ type caller struct {
 	rand  *rand.Rand
 	ops   []*op
 	names [16]string // of strangers
+	lift  bool       // it has blocked
 }
 
 // pass lets something else happen between two calls: up to ticks of the clock,
@@ -161,7 +204,7 @@ func (c *caller) pass(ticks int) {
 // move moves the clock by a tick, unless that makes it most or more during some
 // call.
 func (r *rig) move() {
-	if !r.mover.CompareAndSwap(false, true) {
+	if r.still || !r.mover.CompareAndSwap(false, true) {
 		return
 	}
 	oldest := int64(idle)
@@ -221,11 +264,48 @@ func (c *caller) take(h *tickgate.Handle, now, n int64) (t taken) {
 			t.d = h.TakeAt(clock.Time(o.now), n)
 		}
 	})
+	c.told(t)
+	return t
+}
+
+// urgent takes what must get out by a handle, at the clock's time.
+func (c *caller) urgent(h tickgate.Handle, n int64) (t taken) {
+	t.op = c.record(&op{kind: take, n: n, urgent: true}, func(o *op) { t.d = h.TakeUrgentAt(clock.Time(o.now), n) })
+	c.told(t)
+	return t
+}
+
+// told notes what a decision told.
+func (c *caller) told(t taken) {
 	if t.d.Reason == tickgate.Full {
 		c.full.Store(true)
 	}
-	t.got = answer{t.d.Allowed, t.d.Remaining, int64(t.d.ResetAfter), int64(t.d.RetryAfter)}
-	return t
+	t.got = answerOf(t.d)
+}
+
+func answerOf(d tickgate.Decision) answer {
+	a := answer{allowed: d.Allowed, remaining: d.Remaining, reset: int64(d.ResetAfter), retry: int64(d.RetryAfter)}
+	switch d.Reason {
+	case tickgate.Banned:
+		a.bar = banned
+	case tickgate.Blocked:
+		a.bar, a.retry = blocked, 0
+	}
+	return a
+}
+
+// charge, credit and ban by a handle.
+func (c *caller) charge(h tickgate.Handle, n int64) {
+	c.record(&op{kind: charge, n: n}, func(*op) { h.Charge(n) })
+}
+
+func (c *caller) credit(h tickgate.Handle, n int64) {
+	c.record(&op{kind: credit, n: n}, func(*op) { h.Credit(n) })
+}
+
+func (c *caller) ban(h tickgate.Handle, ticks int64) {
+	until := c.now() + ticks*c.tick
+	c.record(&op{kind: ban, until: until}, func(*op) { h.Ban(clock.Time(until)) })
 }
 
 // refund gives a take back.

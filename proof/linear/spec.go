@@ -20,11 +20,16 @@ func (l limit) token() int64 { return l.c / l.q }
 // the specification leaves it open.
 //
 // An eviction is none of its transitions. A full key loses nothing by it.
+//
+// Changes of the policy, venues' counts and takes by several keys are specified for
+// times at which the clock stands still, and every call brings the clock's time.
 type spec struct {
 	limit limit
-	tick  int64 // every time is a whole number of them after another
-	grain int64 // how far a key's newest time may lag behind its takers
-	lag   int64 // how much of that shows: grain if tick is smaller, else 0
+	plans []limit // what Apply brings in its place, by number; nil: it stays
+	lossy bool    // a take by several keys may lose what it gives back
+	tick  int64   // every time is a whole number of them after another
+	grain int64   // how far a key's newest time may lag behind its takers
+	lag   int64   // how much of that shows: grain if tick is smaller, else 0
 }
 
 // state is the bucket, and what later refunds need. Two states that no later
@@ -35,6 +40,28 @@ type state struct {
 	gave   bool      // something was ever given back
 	gifts  []gift    // that a take under way may not know, the latest last
 	kept   []receipt // of the takes that are given back later
+	rest
+}
+
+// rest is what few histories need.
+type rest struct {
+	ban int64 // until when the key is banned
+
+	plan     int // in force
+	next     int // published, plus one; 0 when nothing is to be converted
+	applying int // the Apply that is under way, plus one
+
+	corrected int64 // tokens, in sum, that are not admissions or charges
+	syncedAt  int64 // the newest admission whose count was used,
+	synced    int64 // and its mark
+}
+
+// at returns the limit in force.
+func (m *spec) at(plan int) limit {
+	if m.plans == nil {
+		return m.limit
+	}
+	return m.plans[plan]
 }
 
 // gift is a refund that took place.
@@ -50,12 +77,15 @@ type receipt struct {
 	ahead int64   // ns of refill that the bucket lacked before it, rounded down
 	first int64   // full, after it
 	since []int64 // what may count as given back since, ns; nil for a plain take
+	mark  int64   // tokens used after it, less those corrected before
+	other bool    // the rate has changed since
+	blind bool    // the take met a gift, so it may not know what was used
 }
 
 func (s state) equal(t state) bool {
-	return s.full == t.full && s.newest == t.newest && s.gave == t.gave && slices.Equal(s.gifts, t.gifts) &&
+	return s.full == t.full && s.newest == t.newest && s.gave == t.gave && s.rest == t.rest && slices.Equal(s.gifts, t.gifts) &&
 		slices.EqualFunc(s.kept, t.kept, func(a, b receipt) bool {
-			return a.op == b.op && a.at == b.at && a.ahead == b.ahead && a.first == b.first && slices.Equal(a.since, b.since)
+			return a.op == b.op && a.at == b.at && a.ahead == b.ahead && a.first == b.first && a.mark == b.mark && a.other == b.other && a.blind == b.blind && slices.Equal(a.since, b.since)
 		})
 }
 
@@ -81,40 +111,88 @@ func (r receipt) count(ns int64) receipt {
 // given in s.
 func (m *spec) step(s state, o *op) []state {
 	// Every take that may not know a gift has taken place by now.
-	s.gifts = slices.DeleteFunc(slices.Clone(s.gifts), func(g gift) bool { return g.by.until < o.call })
-	if o.kind == refund {
+	s.gifts = slices.DeleteFunc(slices.Clone(s.gifts), func(g gift) bool { return g.by.heard < o.call })
+	switch o.kind {
+	case refund:
 		return m.refund(s, o)
+	case charge:
+		return m.charge(s, o)
+	case credit:
+		return m.credit(s, o)
+	case ban:
+		s.ban = max(s.ban, o.until)
+		return []state{s}
+	case venue:
+		return m.venue(s, o)
+	case publish:
+		return m.publish(s, o)
+	case convert:
+		return m.converted(s, o)
+	case ghost:
+		return m.lost(s, o, []state{s})
+	case returns:
+		return m.returned(s, o)
 	}
-	return m.take(s, o)
+	if s.next == 0 {
+		return m.take(s, o)
+	}
+	// Between the two a call may have the limits of before, or the new ones; what
+	// takes by the new ones converts, what only looks leaves things as they are.
+	next := m.take(s, o)
+	for _, t := range m.take(m.change(s, o.hi), o) {
+		if !o.got.allowed || o.n == 0 {
+			t = s
+		}
+		next = add(next, t)
+	}
+	return next
+}
+
+// add adds a state, once.
+func add(all []state, s state) []state {
+	if slices.ContainsFunc(all, s.equal) {
+		return all
+	}
+	return append(all, s)
+}
+
+// times are the times at which a call may be decided that is no older than from.
+func (m *spec) times(from int64, o *op) (all []int64) {
+	for at := from; at <= o.hi; at += m.tick {
+		if at >= o.lo-m.lag {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // take: what is used counts from the time of the decision. A denial and a look
 // (n = 0) change nothing.
 func (m *spec) take(s state, o *op) (next []state) {
-	l := m.limit
-	for at := o.now; at <= o.hi; at += m.tick {
-		if at < o.lo-m.lag {
+	if o.got.bar == blocked || o.blocked == yes && !o.urgent {
+		if o.got == (answer{bar: blocked}) && o.blocked != no && !o.urgent {
+			next = append(next, s)
+		}
+		return next
+	}
+	l := m.at(s.plan)
+	for _, at := range m.times(o.now, o) {
+		if at < s.ban {
+			if o.got == (answer{bar: banned, retry: s.ban - o.now}) {
+				next = add(next, s)
+			}
 			continue
 		}
 		used := max(0, s.full-at*l.q)
-		after := used + o.n*l.c
-		got := answer{allowed: after <= l.room()}
-		level := after
-		if !got.allowed {
-			level = used
-			got.retry = later(ceil(after-l.room(), l.q), at-o.now)
-		}
-		got.remaining = max(0, l.room()-level) / l.c
-		got.reset = later(ceil(level, l.q), at-o.now)
-		if got != o.got {
+		if !slices.ContainsFunc(o.extras, func(n int64) bool { return o.fits(l.answer(used+n*l.c, o, at)) }) {
 			continue
 		}
 		t := s
-		if got.allowed && o.n > 0 {
+		if o.got.allowed && o.n > 0 {
 			t.newest = max(s.newest, at)
-			t.full = at*l.q + after
+			t.full = at*l.q + used + o.n*l.c
 			if o.refunded {
-				r := receipt{op: o.id, at: at, first: t.full}
+				r := receipt{op: o.id, at: at, first: t.full, mark: (used+o.n*l.c)/l.c - s.corrected, blind: len(o.during) > 0}
 				if !o.plain {
 					r.ahead = used / l.q
 					r.since = s.unknown(o)
@@ -122,11 +200,25 @@ func (m *spec) take(s state, o *op) (next []state) {
 				t.kept = append(slices.Clone(s.kept), r.count(0))
 			}
 		}
-		if !slices.ContainsFunc(next, t.equal) {
-			next = append(next, t)
+		next = add(next, t)
+		if s.ban > 0 {
+			t.ban = 0 // it is over, also for a call whose time was read before
+			next = add(next, t)
 		}
 	}
-	return next
+	return m.lost(s, o, next)
+}
+
+// answer is what o is told at a time when so much is used.
+func (l limit) answer(used int64, o *op, at int64) (a answer) {
+	after := used + o.n*l.c
+	if a.allowed = after <= l.room(); !a.allowed {
+		after = used
+		a.retry = later(ceil(used+o.n*l.c-l.room(), l.q), at-o.now)
+	}
+	a.remaining = max(0, l.room()-after) / l.c
+	a.reset = later(ceil(after, l.q), at-o.now)
+	return a
 }
 
 // unknown is what may count as given back since a take that was given back before
@@ -137,65 +229,6 @@ func (s state) unknown(o *op) []int64 {
 		sums = append(sums, sums[len(sums)-1]+s.gifts[i].ns)
 	}
 	return sums
-}
-
-// refund gives back x − max(0, P2 − max(P1, B − R)) of a charge x at P1 on base B,
-// where R was given since and no take in the bucket is later than P2; all of it if
-// nobody took or gave since. It has no answer.
-//
-// P2 is the clock, but within grain of the newest time that the key knows, as they
-// were after the last take, not as they are: a denial since then may have brought a
-// newer time, and left nothing in the bucket that could be minted. A refund that
-// meets another may give nothing.
-func (m *spec) refund(s state, o *op) (next []state) {
-	i := slices.IndexFunc(s.kept, func(r receipt) bool { return r.op == o.of })
-	if i < 0 {
-		return nil // after its take only
-	}
-	l, r := m.limit, s.kept[i]
-	s.kept = slices.Delete(slices.Clone(s.kept), i, i+1)
-	give := func(units, floor int64) {
-		t, ns := s, ceil(units, l.q)
-		t.full -= min(units, max(0, s.full-floor*l.q))
-		if ns > 0 {
-			t.gave = true
-			if o.until > 0 {
-				t.gifts = append(slices.Clone(s.gifts), gift{o, ns})
-			}
-			t.kept = slices.Clone(s.kept)
-			for i, r := range t.kept {
-				t.kept[i] = r.count(ns)
-			}
-		}
-		if !slices.ContainsFunc(next, t.equal) {
-			next = append(next, t)
-		}
-	}
-	if len(o.during) > 0 {
-		next = append(next, s)
-	}
-	x := o.n * l.c
-	if r.since == nil {
-		// The gate's decisions remember nothing of the bucket before them.
-		r.since = []int64{0}
-		if s.gave {
-			r.since[0] = 1
-		}
-	}
-	for _, since := range r.since {
-		if since == 0 && s.full == r.first {
-			give(x, r.at)
-			continue
-		}
-		for seen := o.hi; seen >= max(s.newest, o.lo)-m.lag; seen -= m.tick {
-			for now := max(seen, o.begun); now <= o.hi; now += m.tick {
-				p2 := max(min(now, seen+m.grain), r.at)
-				gone := max(0, p2-r.at-max(0, r.ahead-since))
-				give(max(0, x-gone*l.q), p2)
-			}
-		}
-	}
-	return next
 }
 
 // later is a wait as a caller who is late sees it.

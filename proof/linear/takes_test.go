@@ -2,8 +2,8 @@ package linear
 
 import (
 	"fmt"
+	"os"
 	"runtime"
-	"sort"
 	"testing"
 	"time"
 
@@ -32,7 +32,7 @@ var shapes = []shape{
 }
 
 func (s shape) limit() policy.Limit {
-	return policy.Limit{Tokens: s.tokens, Per: s.per, Burst: s.burst}
+	return policy.Limit{Name: label, Tokens: s.tokens, Per: s.per, Burst: s.burst}
 }
 
 func (s shape) spec() *spec {
@@ -49,6 +49,7 @@ func (s shape) spec() *spec {
 func rounds(t *testing.T, n int, f func(seed uint64) (forced uint64)) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	skipped := 0
+	undecided = 0
 	for i := range n {
 		runtime.GOMAXPROCS([]int{2, 4, 8}[i%3])
 		if f(uint64(i)) > 0 {
@@ -56,13 +57,20 @@ func rounds(t *testing.T, n int, f func(seed uint64) (forced uint64)) {
 		}
 	}
 	require.LessOrEqual(t, skipped, n/2, "histories with forced evictions")
+	require.LessOrEqual(t, undecided, n/10, "histories that took too long to judge")
 }
 
+// undecided counts histories of the seeded build that took too long to judge.
+var undecided int
+
 func requireLinearizable(t *testing.T, m *spec, ops []*op, start int64) {
-	if got := m.check(ops); got != porcupine.Ok {
-		// The calls before the first one with which it goes wrong say why.
-		n := sort.Search(len(ops), func(i int) bool { return m.check(ops[:i]) != porcupine.Ok })
-		require.Fail(t, fmt.Sprintf("history is not linearizable (%v), %+v", got, *m), text(ops[max(0, n-30):n], start))
+	got := m.check(ops)
+	if got == porcupine.Unknown && os.Getenv(seedVar) != "" {
+		undecided++
+		return
+	}
+	if got != porcupine.Ok {
+		require.Fail(t, fmt.Sprintf("history is not linearizable (%v), %+v", got, *m), m.stuck(ops, start))
 	}
 }
 
@@ -97,10 +105,12 @@ func TestTakes(t *testing.T) {
 // coverage counts what histories had in them.
 type coverage struct {
 	ops, allowed, denied, looks, refunds, returns, overlaps, late int
+
+	still bool // the clock stands still during calls
 }
 
 func (c *coverage) add(ops []*op, misses uint64) {
-	c.returns += int(misses) - 1
+	c.returns += max(0, int(misses)-1)
 	for i, o := range ops {
 		c.ops++
 		switch {
@@ -129,9 +139,18 @@ func (c *coverage) require(t *testing.T, refunds int) {
 	t.Logf("%+v", *c)
 	require.Positive(t, c.allowed)
 	require.Positive(t, c.denied)
-	require.Positive(t, c.late, "calls with an old time")
+	if !c.still {
+		require.Positive(t, c.late, "calls with an old time")
+	}
 	require.GreaterOrEqual(t, c.refunds, refunds)
 	if !testing.Short() {
 		require.Positive(t, c.overlaps, "calls that overlap")
+	}
+}
+
+// requireReturns makes sure that the key was evicted and came back.
+func (c *coverage) requireReturns(t *testing.T) {
+	if !testing.Short() {
+		require.Positive(t, c.returns, "returns after an eviction")
 	}
 }
