@@ -19,7 +19,7 @@ RACE      := $(shell go env CGO_ENABLED)
 export GOWORK := off
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model faults demo-redis profile soak doctor clean
+.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model faults demo-redis profile soak simulate scale doctor clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,12 @@ profile: ## profiles of every path, with graphs; fails where a decision locks, w
 
 soak: ## ten minutes of churn, changes, time jumps and evictions, with invariants checked
 	@cd proof && go run -tags invariants ./soak
+
+simulate: ## budgets shared by up to 1,000 nodes, in virtual time (about 2 minutes)
+	@cd redisync && go run ./simulate
+
+scale: ## cost of a decision and bytes for a key, from 1,000 keys to 10 million
+	@cd bench && go run ./cmd/scale
 
 memory: ## bytes for a key and garbage collection with a million keys, each library in its own process
 	@cd bench && go run ./cmd/memory -lib all

@@ -18,6 +18,7 @@ type Policy struct {
 	shadow atomic.Bool // what its limits deny passes; only who counts asks
 	remote atomic.Bool // who asks elsewhere counts what was Unsettled here
 	salt   uint64
+	_      pad.Line // what is above is read by every decision, what is below written
 	lines  [countLines]countLine
 }
 
