@@ -5,6 +5,7 @@ import (
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/policy"
 )
 
 // recheck is how long terms are taken for good without asking the gate. A change of a
@@ -74,12 +75,12 @@ func (e *engine) describe(r *record, d tickgate.Terms) bool {
 	}
 	r.terms = t
 	if d.Mode == tickgate.LeaseMode {
-		r.key, r.mark = LeaseKey(e.Prefix, d.Endpoint, d.Limit, d.APIKey)
+		r.key, r.mark = LeaseKey(e.Prefix, d.Endpoint, t.part, d.APIKey)
 		if r.lease == nil {
 			r.lease = new(lease)
 		}
 	} else {
-		r.key, r.mark, r.lease = BudgetKey(e.Prefix, d.Endpoint, d.Limit, d.APIKey), "", nil
+		r.key, r.mark, r.lease = BudgetKey(e.Prefix, d.Endpoint, t.part, d.APIKey), "", nil
 	}
 	r.lane = e.laneOf(r.key)
 	e.renew(r)
@@ -98,10 +99,10 @@ func (e *engine) renew(r *record) {
 // termsOf returns the terms that d describes, brought up to date; nil: Redis could not
 // hold them, which New and Share rule out.
 func (e *engine) termsOf(d tickgate.Terms) *terms {
-	k := name{d.Endpoint, d.Limit}
+	k := name{d.Endpoint, e.partOf(d)}
 	t := e.terms[k]
 	if t == nil {
-		t = new(terms)
+		t = &terms{part: k.part}
 		e.terms[k] = t
 	}
 	if t.policy.A != 0 && t.Terms.Gen != d.Gen {
@@ -122,6 +123,31 @@ func (e *engine) termsOf(d tickgate.Terms) *terms {
 	t.APIKey = "" // of one of them
 	t.checked = e.now
 	return t
+}
+
+// partOf returns what stands in keys for the limit that d describes.
+func (e *engine) partOf(d tickgate.Terms) string {
+	part, ok := e.partIn(d)
+	if !ok { // of a policy that is newer than the set
+		e.refresh()
+		if part, ok = e.partIn(d); !ok {
+			return d.Limit
+		}
+	}
+	return part
+}
+
+func (e *engine) partIn(d tickgate.Terms) (part string, ok bool) {
+	part, ok = e.parts[e.listed(d.Endpoint)][d.Limit]
+	return part, ok
+}
+
+// listed returns the endpoint of the policy of an endpoint.
+func (e *engine) listed(endpoint string) string {
+	if _, ok := e.parts[endpoint]; ok {
+		return endpoint
+	}
+	return policy.DefaultEndpoint
 }
 
 // confirm asks the gate, now and then, whether a record's terms are still those, and
@@ -145,7 +171,7 @@ func (e *engine) confirm(r *record, now clock.Time) bool {
 		r.retry = now.Add(e.tick)
 		e.parked.push(r)
 		return false
-	case d.Endpoint == t.Endpoint && d.Limit == t.Limit && (d.Mode == tickgate.LeaseMode) == (r.lease != nil):
+	case d.Endpoint == t.Endpoint && e.partOf(d) == t.part && (d.Mode == tickgate.LeaseMode) == (r.lease != nil):
 		if e.termsOf(d) == nil {
 			e.forget(r)
 			return false
@@ -164,7 +190,7 @@ func (e *engine) confirm(r *record, now clock.Time) bool {
 // leave gives up a use of terms.
 func (e *engine) leave(t *terms) {
 	if t.users--; t.users == 0 {
-		if k := (name{t.Endpoint, t.Limit}); e.terms[k] == t {
+		if k := (name{t.Endpoint, t.part}); e.terms[k] == t {
 			delete(e.terms, k)
 		}
 	}

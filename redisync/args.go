@@ -52,6 +52,9 @@ func ParseCredit(v []int64) (CreditReply, error) {
 	if len(v) != 10 {
 		return CreditReply{}, shape("c1", v)
 	}
+	if !within(v[0], 0, int64(Stale)) || !policyWithin(v[6:]) || !within(v[1], -exact, v[9]) || !within(v[4], 0, exact) || !within(v[5], 0, exact) {
+		return CreditReply{}, beyond("c1")
+	}
 	return CreditReply{
 		Status: Status(v[0]), Level: v[1], Now: v[2], Created: v[3] == 1, Forgiven: v[4], Total: v[5],
 		Policy: Policy{V: v[6], A: v[7], B: v[8], C: v[9]},
@@ -84,6 +87,9 @@ func ParseTake(v []int64) (TakeReply, error) {
 		return TakeReply{}, shape("t1", v)
 	}
 	c, err := ParseCredit(v[:10])
+	if err != nil || !within(v[10], 0, 1) || !within(v[11], -1, exact) {
+		return TakeReply{}, beyond("t1")
+	}
 	return TakeReply{CreditReply: c, Allowed: v[10] == 1, Retry: v[11]}, err
 }
 
@@ -140,6 +146,10 @@ type LeaseReply struct {
 func ParseLease(v []int64) (LeaseReply, error) {
 	if len(v) != 12 {
 		return LeaseReply{}, shape("l1", v)
+	}
+	if !within(v[0], 0, int64(Stale)) || !policyWithin(v[8:]) || !within(v[1], 0, exact) || !within(v[2], 0, v[1]) ||
+		!within(v[3], -exact, v[11]) || !within(v[7], 0, exact) {
+		return LeaseReply{}, beyond("l1")
 	}
 	return LeaseReply{
 		Status: Status(v[0]), Granted: v[1], Gone: v[2], Level: v[3], Now: v[4],
@@ -201,10 +211,30 @@ func ParseHeartbeat(v []int64) (HeartbeatReply, error) {
 	if len(v) != 3 {
 		return HeartbeatReply{}, shape("h1", v)
 	}
+	if !within(v[0], 0, mostNodes) {
+		return HeartbeatReply{}, beyond("h1")
+	}
 	return HeartbeatReply{Nodes: v[0], Now: v[1], Created: v[2] == 1}, nil
 }
 
 func dec(n int64) string { return strconv.FormatInt(n, 10) }
+
+// exact is how far the script's numbers go, and mostNodes how many nodes are believed.
+const (
+	exact     = 1 << 53
+	mostNodes = 1_000_000
+)
+
+func within(n, least, most int64) bool { return n >= least && n <= most }
+
+// policyWithin reports whether v, A, B, C can be a policy.
+func policyWithin(p []int64) bool {
+	return within(p[0], 0, exact) && within(p[1], 1, exact) && within(p[2], 1, exact) && within(p[3], 0, exact)
+}
+
+func beyond(op string) error {
+	return fmt.Errorf("redis answered %s with a number that cannot be: another script runs under this one's name, or the key was tampered with", op)
+}
 
 func shape(op string, v []int64) error {
 	return fmt.Errorf("redis answered %s with %d numbers: another script runs under this one's name", op, len(v))

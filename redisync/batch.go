@@ -31,6 +31,7 @@ const (
 	forRecords errand = iota
 	forHeartbeat
 	forMarks
+	forPulse
 )
 
 // batch is some calls that are sent together, with the goroutine that waits for them.
@@ -91,6 +92,7 @@ func (b *batch) clear(errand errand, lane int) *batch {
 // launch sends a batch.
 func (e *engine) launch(b *batch, now clock.Time) {
 	l := &e.lanes[b.lane]
+	l.asked = now
 	b.sent, b.timeout = now, l.timeout(e.rtt.quantile(.99), e.MaxAge/2)
 	l.out++
 	l.probing = l.probing || b.probe
@@ -144,20 +146,23 @@ func (b *batch) wait(ctx context.Context, e *engine) {
 
 // finish deals with a batch that came back.
 func (e *engine) finish(b *batch, now clock.Time) {
-	e.now = now
+	e.at(now)
 	if b.lost { // its records were told long ago
 		b.busy = false
 		return
 	}
 	e.lanes[b.lane].out--
-	alive, done := false, false
+	alive, there, done := false, false, false
 	for i := range b.calls {
 		err := b.replies[i].Err
 		alive = alive || alives(err)
+		there = there || alives(err) || errors.Is(err, ErrBusy) || errors.Is(err, ErrReadOnly)
 		done = done || err == nil
 	}
 	e.note(b, alive, done, b.replies[0].Err, now)
+	e.lanes[b.lane].sign(there, b.sent)
 	switch b.errand {
+	case forPulse:
 	case forHeartbeat:
 		e.heard(b, now)
 	case forMarks:
@@ -182,9 +187,7 @@ func alives(err error) bool {
 func (e *engine) note(b *batch, alive, done bool, err error, now clock.Time) {
 	l := &e.lanes[b.lane]
 	if done {
-		e.failing, e.heardAt = 0, now
-	} else if e.failing == 0 || b.sent < e.failing {
-		e.failing = b.sent
+		e.heardAt = now
 	}
 	if alive {
 		if l.answered(mostBatches / len(e.lanes)) {
@@ -207,6 +210,7 @@ func (e *engine) giveUp(now clock.Time) {
 		b.lost = true
 		e.lanes[b.lane].out--
 		e.note(b, false, false, ErrUnknown, now)
+		e.lanes[b.lane].sign(false, b.sent)
 		switch b.errand {
 		case forHeartbeat:
 			e.beating = false

@@ -37,15 +37,15 @@ func (b *breaker) enter(now clock.Time) bool {
 	return true
 }
 
-// leave notes how a call ended: alive if Redis answered, canceled if nobody waited for
-// it any more, which tells nothing.
-func (b *breaker) leave(now clock.Time, alive, canceled bool) {
+// leave notes how a call ended: alive if Redis answered, moot if nobody waited for it any
+// more, or not for long, so that a failure tells nothing.
+func (b *breaker) leave(now clock.Time, alive, moot bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case alive:
 		b.fails, b.probing = 0, false
-	case canceled:
+	case moot:
 		b.probing = false
 	default:
 		b.probing = false

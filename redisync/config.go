@@ -42,7 +42,8 @@ type Config struct {
 	Policies map[string]Mode
 
 	// Prefix begins every key in Redis. Processes share a budget if they have the same
-	// Redis, Prefix, endpoint, limit and apikey. 1 to 64 bytes of printable ASCII
+	// Redis, Prefix, endpoint, name of the limit and apikey. A policy's only token bucket
+	// needs no name; several need one each. 1 to 64 bytes of printable ASCII
 	// without spaces and braces. Empty: "tickgate".
 	Prefix string
 
@@ -77,8 +78,11 @@ type Config struct {
 	MaxSyncs int
 
 	// Since is when the gate's policies were given, to the millisecond. Where nodes have
-	// different ones the newest is in force, and of equally old ones the first in Redis. Zero: when New
-	// is called. A change by [tickgate.Gate.Apply] is from when it is made.
+	// different ones the newest is in force in Redis, for all of them, and of equally old
+	// ones the first there. Zero: when New is called, so the process that was started last
+	// has its way, even if its policies are the older ones: give the time of the file or
+	// the release they are from, the same to every process that has them. A change by
+	// [tickgate.Gate.Apply] is from when it is made.
 	Since time.Time
 
 	// Quiet vouches that for so long before New no process has used leases under Prefix.
@@ -86,7 +90,7 @@ type Config struct {
 	// from empty buckets then, because Redis might just have lost what it had granted.
 	Quiet time.Duration
 
-	// Clock must be the gate's. nil: [clock.Default], as in a gate.
+	// Clock must be the gate's, or one that reads the same. nil: the gate's.
 	Clock clock.Clock
 
 	// Rand is where jitter comes from. nil: a random one. It is used by one goroutine
@@ -163,9 +167,6 @@ func (c *Config) check() error {
 	if c.Spent > Ask {
 		fault("Spent", c.Spent.String(), "must be Deny or Ask")
 	}
-	if c.Clock == nil {
-		c.Clock = clock.Default()
-	}
 	if c.Rand == nil {
 		c.Rand = rand.NewPCG(rand.Uint64(), rand.Uint64())
 	}
@@ -175,10 +176,25 @@ func (c *Config) check() error {
 	if c.Gate == nil {
 		fault("Gate", "nil", "must be the gate whose budgets are to be shared")
 	} else {
+		if c.Clock == nil {
+			c.Clock = gateClock{c.Gate}
+		}
+		if d := c.Clock.Now().Sub(c.Gate.Now()); d > mostApart || d < -mostApart {
+			fault("Clock", fmt.Sprintf("%v from the gate's", d), "must be the clock that the gate has: leave it nil")
+		}
 		faults = append(faults, c.checkPolicies(c.Gate.Policies(), fault))
 	}
 	return errors.Join(faults...)
 }
+
+// mostApart is how far two readings of one clock may be apart that are taken one after
+// the other; other clocks have another start.
+const mostApart = time.Second
+
+// gateClock is the clock of a gate.
+type gateClock struct{ gate *tickgate.Gate }
+
+func (c gateClock) Now() clock.Time { return c.gate.Now() }
 
 // environment reads what the configuration leaves to it, and nothing where it leaves
 // nothing.
@@ -233,12 +249,14 @@ func (c *Config) checkPolicies(set policy.Set, fault func(field, value, reason s
 // sharable says what keeps a policy from being shared.
 func (c *Config) sharable(p policy.Policy, m Mode) error {
 	var faults []error
-	field, buckets := "redisync.Policies["+strconv.Quote(p.Endpoint)+"]", 0
+	field, buckets := "redisync.Policies["+strconv.Quote(p.Endpoint)+"]", bucketsOf(p)
 	for _, l := range p.Limits {
 		if l.Window != policy.TokenBucket {
 			continue
 		}
-		buckets++
+		if l.Name == "" && buckets > 1 {
+			faults = append(faults, &tickgate.ConfigError{Field: field + "." + l.Label(), Value: l.String(), Reason: "give the limit a name: there are several, and processes share a limit by its name"})
+		}
 		if _, err := PolicyOf(l.Tokens, l.Per, l.Capacity(), 0); err != nil {
 			faults = append(faults, &tickgate.ConfigError{Field: field + "." + l.Label(), Value: l.String(), Reason: err.Error()})
 		}

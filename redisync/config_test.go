@@ -95,3 +95,23 @@ func TestNamesOfModesAndRules(t *testing.T) {
 	require.ErrorContains(t, r.UnmarshalText([]byte("half")), "share, open, closed")
 	require.Equal(t, "Mode(9)", Mode(9).String())
 }
+
+func TestConfigTakesTheGatesClock(t *testing.T) {
+	c := clock.NewManual(7_000_000_000)
+	gate, err := tickgate.New(tickgate.Config{Policies: on(t, 1, "10/s"), Clock: c})
+	require.NoError(t, err)
+	cfg := Config{Gate: gate, URL: "redis://h", MaxAge: time.Second}
+	require.NoError(t, cfg.check())
+	require.Equal(t, c.Now(), cfg.Clock.Now())
+	c.Advance(time.Minute)
+	require.Equal(t, c.Now(), cfg.Clock.Now())
+
+	for _, d := range []clock.Time{2_000_000_000, -2_000_000_000} {
+		cfg = Config{Gate: gate, URL: "redis://h", MaxAge: time.Second, Clock: clock.NewManual(c.Now() + d)}
+		var fault *tickgate.ConfigError
+		require.ErrorAs(t, cfg.check(), &fault)
+		require.Equal(t, "redisync.Clock", fault.Field)
+	}
+	cfg.Clock = clock.NewManual(c.Now() + 1)
+	require.NoError(t, cfg.check())
+}

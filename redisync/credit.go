@@ -2,6 +2,7 @@ package redisync
 
 import (
 	"errors"
+	"time"
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
@@ -67,7 +68,7 @@ func (e *engine) mostDebt(t *terms) int64 {
 // its own time; what it refilled since is not counted here, so the view is never
 // better than the truth was.
 func (e *engine) landCredit(r *record, f *flight, reply Reply, b *batch, now clock.Time) {
-	a, err := e.readCredit(r, reply)
+	a, err := e.readCredit(r, reply, now)
 	if err != nil {
 		if errors.Is(err, ErrUnknown) {
 			r.sent = max(r.sent, f.total)
@@ -114,7 +115,7 @@ func (e *engine) landCredit(r *record, f *flight, reply Reply, b *batch, now clo
 }
 
 // readCredit parses an answer, and counts what it says beside the level.
-func (e *engine) readCredit(r *record, reply Reply) (CreditReply, error) {
+func (e *engine) readCredit(r *record, reply Reply, now clock.Time) (CreditReply, error) {
 	if reply.Err != nil {
 		return CreditReply{}, reply.Err
 	}
@@ -125,7 +126,7 @@ func (e *engine) readCredit(r *record, reply Reply) (CreditReply, error) {
 	e.created(r, a.Created)
 	e.stats.Forgiven += uint64(a.Forgiven)
 	e.debt = max(e.debt, -a.Level)
-	e.heed(r.terms, a.Status)
+	e.heed(r.terms, a.Status, &a.Policy, now)
 	return a, nil
 }
 
@@ -140,14 +141,21 @@ func (e *engine) created(r *record, created bool) {
 	}
 }
 
-// heed notes whether Redis has a policy that is newer than ours.
-func (e *engine) heed(t *terms, s Status) {
-	behind := s == OlderPolicy
-	if behind {
-		e.stats.Behind++
+// heed notes whether Redis has a policy that is newer than ours, or ours is in force.
+func (e *engine) heed(t *terms, s Status, p *Policy, now clock.Time) {
+	n := name{e.listed(t.Endpoint), t.part}
+	if s == OK && p.V == t.policy.V && e.inForce[n] != p.V {
+		if e.inForce == nil {
+			e.inForce = map[name]int64{}
+		}
+		e.inForce[n] = p.V
+		e.Log.Info("redisync: put a policy in force for all nodes", "endpoint", n.endpoint, "limit", t.Limit, "since", time.UnixMilli(p.V).UTC())
 	}
-	if behind && !t.behind {
-		e.Log.Warn("redisync: another node has a newer policy, or one as new; this node goes on with its own", "endpoint", t.Endpoint, "limit", t.Limit)
+	if s != OlderPolicy {
+		return
 	}
-	t.behind = behind
+	e.stats.Behind++
+	if e.hush.may("behind "+n.endpoint+"\x00"+n.part, now) {
+		e.Log.Warn("redisync: another node has a newer policy, or one as new; this node goes on with its own", "endpoint", n.endpoint, "limit", t.Limit)
+	}
 }

@@ -150,7 +150,7 @@ func TestPolicyChangesLive(t *testing.T) {
 
 	set := on(t, 4, "100/h")
 	set[0].Limits[0].Burst = 50
-	set[0].Limits[0].Name, set[0].Credit = "100/h", 6
+	set[0].Credit = 6
 	require.NoError(t, a.gate.Apply(set))
 	a.run(200 * time.Millisecond)
 	require.Equal(t, 6, a.takes(9), "the new credit")
@@ -207,16 +207,16 @@ func TestKeysOfTheDefaultPolicyAreApart(t *testing.T) {
 	require.True(t, b.gate.Allow("k", "one"))
 	require.True(t, b.gate.AllowN("k", "two", 2))
 	b.run(50 * time.Millisecond)
-	require.EqualValues(t, 9, b.redis.keys[BudgetKey("tickgate", "one", "10/h", "k")].level/Unit)
-	require.EqualValues(t, 8, b.redis.keys[BudgetKey("tickgate", "two", "10/h", "k")].level/Unit)
+	require.EqualValues(t, 9, b.redis.keys[BudgetKey("tickgate", "one", OnlyLimit, "k")].level/Unit)
+	require.EqualValues(t, 8, b.redis.keys[BudgetKey("tickgate", "two", OnlyLimit, "k")].level/Unit)
 }
 
 func TestEveryLimitIsTold(t *testing.T) {
-	b := benchOf(t, on(t, 4, "10/h", "100/d"), nil)
+	b := benchOf(t, on(t, 4, "10/h name=short", "100/d name=long"), nil)
 	require.Equal(t, 3, b.takes(3))
 	b.run(50 * time.Millisecond)
-	require.EqualValues(t, 7, b.redis.keys[BudgetKey("tickgate", "e", "10/h", "k")].level/Unit)
-	require.EqualValues(t, 97, b.redis.keys[BudgetKey("tickgate", "e", "100/d", "k")].level/Unit)
+	require.EqualValues(t, 7, b.redis.keys[BudgetKey("tickgate", "e", "short", "k")].level/Unit)
+	require.EqualValues(t, 97, b.redis.keys[BudgetKey("tickgate", "e", "long", "k")].level/Unit)
 }
 
 func TestManyKeysAreSentInTurn(t *testing.T) {

@@ -42,4 +42,10 @@
 // A change by [tickgate.Gate.Apply] needs no more: the newest policy among the processes
 // is in force in Redis, what was used stays used, and a process that has an older one
 // is told ([Stats].Behind) but goes on with its own.
+//
+// # What it relies on
+//
+// Redis, and any proxy before it, must answer each command once. One that sends more
+// replies than it was asked for ends the process: the client that [Dial] uses takes
+// that for a fault of its own and panics, where nothing can recover it.
 package redisync

@@ -3,6 +3,7 @@ package redisync
 import (
 	"hash/maphash"
 	"sync"
+	"time"
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
@@ -31,8 +32,10 @@ type door struct {
 	turn  chan struct{} // holds one: whoever is at Redis
 	users int           // that are in, or wait; guarded by the shard
 
-	// The last denial, guarded by turn: tokens asked for, and until when fewer will not do.
+	// The last denial, guarded by turn: tokens asked for, when as many will be there, and
+	// until when nobody asks again.
 	n     int64
+	there clock.Time
 	until clock.Time
 	said  tickgate.Decision
 }
@@ -102,17 +105,18 @@ func (d *doors) forget() {
 }
 
 // deny notes a denial of n tokens by a call that was sent at sent. The time counts from
-// then, so it ends rather before than after the tokens are there.
-func (o *door) deny(said tickgate.Decision, n int64, sent clock.Time) {
-	o.n, o.said, o.until = n, said, sent.Add(said.RetryAfter)
+// then, so it ends rather before than after the tokens are there; and after most at the
+// latest, since somebody may have put the budget right meanwhile.
+func (o *door) deny(said tickgate.Decision, n int64, sent clock.Time, most time.Duration) {
+	o.n, o.said, o.there, o.until = n, said, sent.Add(said.RetryAfter), sent.Add(min(said.RetryAfter, most))
 }
 
 // denies reports whether the last denial holds for n tokens at now, and what it says then.
 func (o *door) denies(n int64, now clock.Time) (tickgate.Decision, bool) {
-	left := o.until.Sub(now)
-	if left <= 0 || n < o.n || o.said.RetryAfter == tickgate.Never {
+	if now >= o.until || n < o.n || o.said.RetryAfter == tickgate.Never {
 		return tickgate.Decision{}, false
 	}
+	left := o.there.Sub(now)
 	d := o.said
 	d.ResetAfter = max(0, d.ResetAfter-(d.RetryAfter-left))
 	d.RetryAfter = left

@@ -1,6 +1,7 @@
 package redisync
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -70,14 +71,18 @@ type engine struct {
 	rtt     latency    // from the call to its reply
 	lag     latency    // from the use to the settlement
 	heardAt clock.Time // when a call was last answered
-	failing clock.Time // when the first call was sent of those that failed since one was answered
-	fuse    bool       // all calls failed for MaxAge
+	home    int        // the lane of heartbeats
+	fuse    bool       // all lanes are silent for MaxAge
 	closing bool
 	stopped bool
 	rounds  int // of collecting, since it is closing
+	untold  int // records that Redis refused to be told of, since it is closing
+	refusal error
 
 	set      policy.Set
-	version  int64 // of set, ms
+	inForce  map[name]int64               // versions that are said to be, by the policy's endpoint
+	parts    map[string]map[string]string // by the policy's endpoint and the limit's label, see limitPart
+	version  int64                        // of set, ms
 	nodes    int64
 	fewer    int // heartbeats in a row that told of fewer
 	beating  bool
@@ -87,10 +92,12 @@ type engine struct {
 	nextLook clock.Time // at the policies
 	next     clock.Time // of the next interval
 	look     clock.Time // when to look for a kick
+	kicked   clock.Time // when there was one last
 	tick     time.Duration
 	collect  func(tickgate.Account)
 	now      clock.Time // of this step
 
+	hush  hush
 	stats counters
 	debt  int64 // greatest, in millionths, of the answers since the last heartbeat
 }
@@ -123,23 +130,23 @@ func newEngine(cfg Config, slot Slot) *engine {
 		e.lanes[i].window = mostBatches / len(e.lanes)
 	}
 	e.filling = make([]*batch, len(e.lanes))
+	e.findPulses()
 	e.tick = min(cfg.Interval, max(200*time.Microsecond, cfg.Interval/10))
 	now := cfg.Clock.Now()
 	e.throttle = newThrottle(int64(cfg.MaxSyncs), e.tick, now)
 	e.collect = e.collected
 	e.next = now.Add(time.Duration(e.rand.Float64() * float64(cfg.Interval))) // a phase of its own
-	e.look, e.nextBeat, e.nextMark, e.nextLook, e.heardAt = now, now, now.Add(markEvery), now, now
+	e.look, e.nextBeat, e.nextMark, e.nextLook, e.heardAt, e.kicked = now, now, now.Add(markEvery), now, now, now
 	return e
 }
 
 // step does what is due, and returns how long nothing more will be.
 func (e *engine) step(now clock.Time) time.Duration {
-	e.now = now
+	e.at(now)
 	e.giveUp(now)
 	e.throttle.advance(now)
 	if now >= e.look {
-		e.look = now.Add(e.tick)
-		regular := now >= e.next
+		regular, kicked := now >= e.next, e.ledger.Kicked()
 		if regular {
 			e.next = now.Add(time.Duration((.9 + .2*e.rand.Float64()) * float64(e.Interval)))
 			e.floor = 0
@@ -148,7 +155,10 @@ func (e *engine) step(now clock.Time) time.Duration {
 			e.nextLook = now.Add(refreshEvery)
 			e.refresh()
 		}
-		if regular || e.closing || e.ledger.Kicked() {
+		if kicked {
+			e.kicked = now
+		}
+		if regular || e.closing || kicked {
 			e.again()
 			e.ledger.Collect(e.collect)
 			e.rounds++
@@ -160,6 +170,7 @@ func (e *engine) step(now clock.Time) time.Duration {
 			e.tendHeld(now)
 			e.shrink()
 		}
+		e.look = now.Add(e.tick)
 	}
 	if now >= e.nextBeat && !e.beating && !e.closing {
 		e.beat(now)
@@ -169,7 +180,30 @@ func (e *engine) step(now clock.Time) time.Duration {
 	}
 	e.touchMarks(now)
 	e.send(now)
+	if !e.closing {
+		e.pulse(now)
+	}
+	if e.calm(now) {
+		e.look = max(e.look, e.next)
+	}
 	return max(0, e.look.Sub(now))
+}
+
+// calmAfter is how long no key must have used half of its credit, or wanted a lease, for
+// the loop to wake up no oftener than an Interval: a tick matters to those alone.
+const calmAfter = time.Second
+
+// calm reports whether nothing needs to be done before the next interval.
+func (e *engine) calm(now clock.Time) bool {
+	if e.closing || e.parked.n > 0 || e.queue.len() > 0 || len(e.vague) > 0 || now.Sub(e.kicked) < calmAfter {
+		return false
+	}
+	for i := range e.lanes {
+		if e.lanes[i].dead != 0 || e.lanes[i].down {
+			return false
+		}
+	}
+	return e.bucket >= Buckets
 }
 
 // collected takes an account that the gate has news of.
@@ -292,6 +326,17 @@ func (e *engine) land(f *flight, reply Reply, b *batch, now clock.Time) {
 // waits longer each time if the lane is up: then it is the key that is in trouble.
 func (e *engine) miss(r *record, err error, now clock.Time) {
 	e.stats.fail(err)
+	if errors.Is(err, ErrRefused) {
+		if e.hush.may("refused", now) {
+			e.Log.Error("redisync: Redis refuses calls, and will until somebody mends it", "endpoint", r.terms.Endpoint, "limit", r.terms.Limit, "error", err)
+		}
+		if e.closing {
+			e.untold++
+			e.refusal = err
+			e.forget(r)
+			return
+		}
+	}
 	r.fails = min(r.fails+1, 200)
 	r.retry = now
 	if !e.lanes[r.lane].down && r.fails > 1 {

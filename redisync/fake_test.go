@@ -24,7 +24,9 @@ type fakeRedis struct {
 	nodes  map[string]bool
 	script func(call int, c Call) fate // by number from 1; nil: all is well
 	calls  int
-	late   []Call // that were held back
+	late   []Call             // that were held back
+	grant  int64              // of all leases, whoever asks for whatever
+	err    func(c Call) error // what it answers with; may be nil
 }
 
 type fakeKey struct {
@@ -63,6 +65,11 @@ func (f *fakeRedis) Call(_ context.Context, c Call) Reply {
 	if f.script != nil {
 		what = f.script(f.calls, c)
 	}
+	if f.err != nil {
+		if err := f.err(c); err != nil {
+			return Reply{Err: err}
+		}
+	}
 	switch what {
 	case lostRequest:
 		return Reply{Err: fmt.Errorf("lost: %w", ErrUnknown)}
@@ -95,6 +102,10 @@ func (f *fakeRedis) Close() {}
 func (f *fakeRedis) run(c Call) []int64 {
 	arg := func(i int) int64 { n, _ := strconv.ParseInt(c.Args[i], 10, 64); return n }
 	switch c.Args[0] {
+	case "l1":
+		return []int64{0, f.grant, 0, 0, f.now(), 0, 0, 0, 1, 100, 86_400_000_000, 100 * Unit}
+	case "m1":
+		return []int64{0, f.now(), 0}
 	case "h1":
 		f.nodes[c.Args[1]] = true
 		return []int64{int64(len(f.nodes)), f.now(), 0}
@@ -154,6 +165,9 @@ func (f *fakeRedis) run(c Call) []int64 {
 }
 
 func (k *fakeKey) refill(now int64) {
+	if now < k.at { // as in the script
+		return
+	}
 	gain := (now-k.at)*k.policy.A + k.part
 	k.at = now
 	k.level, k.part = k.level+gain/k.policy.B, gain%k.policy.B

@@ -6,12 +6,15 @@ import (
 	"hash/crc32"
 	"strconv"
 	"strings"
+
+	"github.com/tickgate/tickgate/policy"
 )
 
 // A budget's key is readable but for the apikey, which is a secret:
 //
 //	tickgate:orders:burst:5994471abb01112afcc18159f6cc74b4           credit and strict
 //	tickgate:{17}:orders:burst:5994471abb01112afcc18159f6cc74b4      lease
+//	tickgate:orders:-:5994471abb01112afcc18159f6cc74b4               of a limit without a name
 //	tickgate:{17}                                                    the mark of bucket 17
 //	tickgate:nodes                                                   the nodes that live
 //
@@ -28,6 +31,30 @@ const (
 	// maxName bounds the endpoint's part of a key, in bytes.
 	maxName = 120
 )
+
+// OnlyLimit stands in keys for a limit without a name that is the policy's only token
+// bucket. Its rate is not in the key, so that processes share it while they change it one
+// by one. To name it later makes it another.
+const OnlyLimit = "-"
+
+// limitPart returns what stands in keys for a limit of p. Where there are several without
+// a name, which New refuses but Apply may bring, it is what the limit says.
+func limitPart(p policy.Policy, l policy.Limit) string {
+	if l.Name == "" && bucketsOf(p) == 1 {
+		return OnlyLimit
+	}
+	return l.Label()
+}
+
+// bucketsOf counts the limits of p that can be shared.
+func bucketsOf(p policy.Policy) (n int) {
+	for _, l := range p.Limits {
+		if l.Window == policy.TokenBucket {
+			n++
+		}
+	}
+	return n
+}
 
 // BudgetKey returns the key of a limit shared on credit or by strict calls.
 func BudgetKey(prefix, endpoint, limit, apikey string) string {

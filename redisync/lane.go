@@ -22,6 +22,9 @@ import (
 type lane struct {
 	down    bool
 	since   clock.Time // when the first call was sent of those that failed since one was answered; 0: none
+	dead    clock.Time // the same, but of those since anybody said anything: for the fuse
+	asked   clock.Time // when a batch was last sent
+	pulse   string     // a key of it that holds nothing; "": none is known
 	next    clock.Time // down: no probe before
 	probing bool
 	tries   int
@@ -62,6 +65,16 @@ func (l *lane) failed(sent, now clock.Time, u float64) bool {
 	l.down, l.window = true, 1
 	l.next = now.Add(backoff(l.tries-downAfter, u))
 	return !was
+}
+
+// sign notes whether a batch sent at sent had a sign of life: any word of a server, even
+// that it will not do it now.
+func (l *lane) sign(there bool, sent clock.Time) {
+	if there {
+		l.dead = 0
+	} else if l.dead == 0 || sent < l.dead {
+		l.dead = sent
+	}
 }
 
 // backoff is a random wait before the try after tries that failed.

@@ -26,6 +26,7 @@ type lease struct {
 	until    clock.Time // 0: nothing was granted yet
 	told     bool       // a call of this epoch was sent
 
+	asked int64      // the most that a call wanted that is not answered
 	size  int64      // tokens that it is worth to hold
 	last  int64      // left after the last call, with what that brought
 	rate  float64    // of use, tokens a nanosecond
@@ -45,7 +46,7 @@ const idleTerms = 4
 const firstLease = 16
 
 // begin forgets the counts of an epoch, but not how the lease is used.
-func (l *lease) begin() { l.seen, l.returned, l.until, l.told, l.last = 0, 0, 0, false, 0 }
+func (l *lease) begin() { l.seen, l.returned, l.until, l.told, l.last, l.asked = 0, 0, 0, false, 0, 0 }
 
 // notice takes what the gate says.
 func (l *lease) notice(u tickgate.Usage, now clock.Time) {
@@ -151,7 +152,7 @@ func (e *engine) loadLease(b *batch, r *record, now clock.Time) bool {
 		Policy: *p, Keep: max(keepMS, 2*e.term()), Lease: e.term(), MarkTTL: MarkTTL, Leave: leave,
 	}.Args()})
 	b.flights = append(b.flights, flight{r: r, gone: gone, want: want, leave: leave})
-	l.told, l.wants, l.at, l.last = true, false, now, u.Left
+	l.told, l.wants, l.at, l.last, l.asked = true, false, now, u.Left, max(l.asked, want)
 	r.dirty = false
 	return true
 }
@@ -175,7 +176,7 @@ func (e *engine) lapse(r *record, left int64) bool {
 
 // landLease adds to the gate's lease what Redis granted.
 func (e *engine) landLease(r *record, f *flight, reply Reply, b *batch, now clock.Time) {
-	a, err := e.readLease(r, reply)
+	a, err := e.readLease(r, reply, now)
 	if err != nil {
 		e.miss(r, err, now)
 		return
@@ -198,7 +199,12 @@ func (e *engine) landLease(r *record, f *flight, reply Reply, b *batch, now cloc
 		e.enqueue(r)
 		return
 	}
+	if a.Granted-l.seen > l.asked {
+		e.miss(r, errors.Join(ErrUnknown, beyond("l1")), now)
+		return
+	}
 	e.stats.Acked++
+	l.asked = 0
 	if f.leave && a.Gone == a.Granted && !r.dirty {
 		e.forget(r)
 		return
@@ -240,7 +246,7 @@ func (e *engine) pause(t *terms, tokens, level int64) time.Duration {
 }
 
 // readLease parses an answer, and counts what it says beside the tokens.
-func (e *engine) readLease(r *record, reply Reply) (LeaseReply, error) {
+func (e *engine) readLease(r *record, reply Reply, now clock.Time) (LeaseReply, error) {
 	if reply.Err != nil {
 		return LeaseReply{}, reply.Err
 	}
@@ -253,7 +259,7 @@ func (e *engine) readLease(r *record, reply Reply) (LeaseReply, error) {
 		e.stats.Learning++
 	}
 	e.debt = max(e.debt, -a.Level)
-	e.heed(r.terms, a.Status)
+	e.heed(r.terms, a.Status, &a.Policy, now)
 	return a, nil
 }
 

@@ -90,7 +90,7 @@ func TestLeaseNeverExceedsWhatever(t *testing.T) {
 func TestLeaseIsRenewedAndGivenBack(t *testing.T) {
 	srv := redistest.Start(t, redistest.Options{})
 	n := nodeOf(t, srv.URL(), on(t, 0, "100/d"), leased)
-	key, _ := LeaseKey("tickgate", "e", "100/d", "k")
+	key, _ := LeaseKey("tickgate", "e", OnlyLimit, "k")
 	n.eventually(t, 1)
 	require.Eventually(t, func() bool { return n.Stats().Acked >= 5 }, tenSeconds, tick, "it lives longer than a term")
 	require.Zero(t, n.Stats().Wasted)
@@ -163,7 +163,7 @@ func TestLeaseCharge(t *testing.T) {
 	require.Eventually(t, h.Allow, tenSeconds, tick)
 	h.Release()
 	n.leave(t)
-	key, _ := LeaseKey("tickgate", "e", "100/d", "k")
+	key, _ := LeaseKey("tickgate", "e", OnlyLimit, "k")
 	require.EqualValues(t, 68, level(t, srv, key))
 }
 

@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-// Mode says how a policy is shared.
+// Mode says how a policy is shared. It must be the same in all processes: what one shares
+// on lease another on credit or strict does not see, nor the other way round, and nobody
+// tells them. Credit and Strict share.
 type Mode uint8
 
 const (
@@ -47,8 +49,8 @@ const (
 	// Open: each goes on with all of it.
 	Open
 
-	// Closed: what is left of the credit, and then nothing; nothing at all once every
-	// call failed for MaxAge. Urgent calls pass.
+	// Closed: what is left of the credit, and then nothing; once no server said
+	// anything for MaxAge, nothing at all but urgent calls, which pass while credit is left.
 	Closed
 )
 

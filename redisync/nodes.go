@@ -126,6 +126,7 @@ func (e *engine) refresh() {
 		e.version = max(e.version+1, e.wall())
 	}
 	e.set = set
+	e.divide()
 	if e.changed != nil {
 		e.changed(set, e.version)
 	}
@@ -134,10 +135,29 @@ func (e *engine) refresh() {
 	}
 	for _, r := range e.records {
 		// What Redis said before may have been in terms of another capacity.
-		if r.look = r.lease == nil; r.look && r.in == &e.idle {
+		if r.look = r.lease == nil && !e.closing; r.look && r.in == &e.idle {
 			r.class = 0
 			e.wait(r)
 		}
 	}
 	e.setFirst()
+}
+
+// divide notes what stands for each limit in keys.
+func (e *engine) divide() {
+	e.parts = make(map[string]map[string]string, len(e.set))
+	for _, p := range e.set {
+		parts := make(map[string]string, len(p.Limits))
+		unnamed := ""
+		for _, l := range p.Limits {
+			parts[l.Label()] = limitPart(p, l)
+			if l.Window == policy.TokenBucket && l.Name == "" {
+				unnamed = l.Label()
+			}
+		}
+		e.parts[p.Endpoint] = parts
+		if unnamed != "" && parts[unnamed] != OnlyLimit && e.Policies[p.Endpoint] != Local && e.hush.may("unnamed "+p.Endpoint, e.now) {
+			e.Log.Warn("redisync: a policy has several limits, and not all have names: processes that have another rate do not share them", "endpoint", p.Endpoint, "limit", unnamed)
+		}
+	}
 }

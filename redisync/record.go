@@ -64,12 +64,12 @@ func (r *record) flying() bool { return r.flight != 0 }
 // terms are what the records of one limit of one endpoint have in common.
 type terms struct {
 	tickgate.Terms
+	part    string // the limit's, of keys
 	policy  Policy
 	checked clock.Time // when the gate last confirmed them
 	users   int
 	void    bool // the limit has another name now: its records start anew
-	behind  bool // Redis has a newer policy
 }
 
-// name is the key of terms.
-type name struct{ endpoint, limit string }
+// name is the key of terms. part is the limit's, of keys.
+type name struct{ endpoint, part string }

@@ -230,7 +230,8 @@ func (s *Sync) run() {
 // flush has everything told and given back. Ordinary calls on credit are denied from
 // now on.
 func (e *engine) flush(now clock.Time) {
-	e.now, e.closing, e.rounds, e.look = now, true, 0, now
+	e.at(now)
+	e.closing, e.rounds, e.look = true, 0, now
 	e.shut()
 	for e.held.head != nil {
 		e.enqueue(e.held.head)
@@ -282,7 +283,12 @@ func (s *Sync) close(ctx context.Context) error {
 		e.mu.Unlock()
 		faults = append(faults, fmt.Errorf("redisync: closing: Redis was not told of %d keys: %w", n, ctx.Err()))
 	}
-	if len(faults) == 0 {
+	e.mu.Lock()
+	if e.untold > 0 {
+		faults = append(faults, fmt.Errorf("redisync: closing: Redis was not told of %d keys, since it refused: %w", e.untold, e.refusal))
+	}
+	e.mu.Unlock()
+	if ctx.Err() == nil {
 		replies := make([]Reply, 1)
 		e.insist(ctx, []Call{e.leaving()}, replies)
 		if err := replies[0].Err; err != nil {

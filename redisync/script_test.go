@@ -3,6 +3,7 @@ package redisync
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -302,7 +303,7 @@ func TestUnknownCallsAreRefused(t *testing.T) {
 
 func TestParsersRefuseOtherShapes(t *testing.T) {
 	for n := range 14 {
-		v := make([]int64, n)
+		v := slices.Repeat([]int64{1}, n)
 		_, err1 := ParseCredit(v)
 		_, err2 := ParseTake(v)
 		_, err3 := ParseLease(v)

@@ -16,8 +16,8 @@ type Stats struct {
 	// (Nodes−1)·Credit of the policy on credit where that is greatest. 0 without one.
 	Overshoot int64
 
-	// Away reports that the fuse is open: every call failed for MaxAge. FuseOpened is how
-	// often it was that. Lanes are the servers told apart, Down those that do not answer.
+	// Away reports that the fuse is open: no server said anything for MaxAge. FuseOpened is
+	// how often it was that. Lanes are the servers told apart, Down those that do not answer.
 	Away        bool
 	FuseOpened  uint64
 	Lanes, Down int
@@ -57,7 +57,8 @@ type Stats struct {
 
 	// Sync is how long calls took, from sending to the answer. Lag is how long it took
 	// from when the use of an account was noticed until it was settled; it is noticed
-	// within an Interval, a tenth of it where half of a credit is used.
+	// within an Interval, a tenth of it where half of a credit is used, and some key's was
+	// in the second before.
 	Sync, Lag Times
 
 	// Leased are the tokens that were granted; Returned those of them that were given

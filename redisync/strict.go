@@ -20,6 +20,15 @@ var ErrBroken = fmt.Errorf("redisync: the last calls failed: %w", ErrDown)
 // ErrClosed is the error of [Sync.Take] where it would have to ask Redis after Close.
 var ErrClosed = errors.New("redisync: closed")
 
+// ErrCrowded is the error of [Sync.Take] where the calls before, for the same key, left it
+// no time to ask Redis: this one was not sent.
+var ErrCrowded = errors.New("redisync: too many calls for one key at a time")
+
+// ErrLate is the error of [Sync.Take] where ctx leaves too little time to ask Redis: twice
+// what nearly all calls take, at least 200 µs, but no more than half of Deadline. The call
+// was not sent.
+var ErrLate = errors.New("redisync: too little time is left to ask Redis")
+
 // Take asks for n tokens of a key. Policies in Strict mode are decided by Redis, in one
 // call, exactly: it waits for that, at most Deadline or until ctx ends. So are those on
 // credit with Spent: Ask, when the credit is spent. All others are decided by the gate, as
@@ -32,13 +41,15 @@ var ErrClosed = errors.New("redisync: closed")
 // decisions by Redis are void: a refund of them does nothing.
 func (s *Sync) Take(ctx context.Context, apikey, endpoint string, n int64) (tickgate.Decision, error) {
 	d := s.gate.Take(apikey, endpoint, n)
-	if d.Reason != tickgate.Unsettled {
+	mine := d.Allowed || d.Reason == tickgate.Limited || d.Reason == tickgate.TooCostly
+	if d.Reason != tickgate.Unsettled && !(mine && s.remote.closed.Load()) {
 		return d, nil
 	}
 	t := s.remote.target(endpoint)
-	if t == nil {
+	if t == nil || mine && !t.strict {
 		return d, nil
 	}
+	// After Close the gate has limits of its own again. Strict is still not for it to decide.
 	d, err := s.remote.take(ctx, t, apikey, endpoint, n)
 	if t.strict && n > 0 && s.decided != nil {
 		s.decided(endpoint, &d)
@@ -49,7 +60,8 @@ func (s *Sync) Take(ctx context.Context, apikey, endpoint string, n int64) (tick
 // target is a policy that Redis is asked for.
 type target struct {
 	limit  string
-	strict bool // not only where the credit is spent
+	part   string // of keys
+	strict bool   // not only where the credit is spent
 	policy Policy
 	err    error // why it cannot be
 }
@@ -64,8 +76,9 @@ type remote struct {
 
 	allowed, denied, cached, failed, unknown, refused atomic.Uint64
 
-	mu    sync.Mutex
-	times latency
+	nearly atomic.Int64 // see usual
+	mu     sync.Mutex
+	times  latency
 }
 
 func newRemote(c *Config) *remote {
@@ -87,7 +100,7 @@ func (r *remote) change(set policy.Set, version int64) {
 			continue
 		}
 		l := p.Limits[0]
-		t.limit = l.Label()
+		t.limit, t.part = l.Label(), limitPart(p, l)
 		t.policy, t.err = PolicyOf(l.Tokens, l.Per, l.Capacity(), version)
 	}
 	r.targets.Store(&targets)
@@ -116,14 +129,19 @@ func (r *remote) take(ctx context.Context, t *target, apikey, endpoint string, n
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Deadline)
 	defer cancel()
-	key := BudgetKey(r.Prefix, endpoint, t.limit, apikey)
+	key := BudgetKey(r.Prefix, endpoint, t.part, apikey)
 	d := r.doors.enter(key)
 	defer func() { r.doors.leave(key, d, r.Clock.Now()) }()
+	late := ErrLate
 	select {
 	case d.turn <- struct{}{}:
-	case <-ctx.Done():
-		r.failed.Add(1)
-		return r.undecided(t), fmt.Errorf("redisync: waiting for the calls before: %w: %w", ErrDown, ctx.Err())
+	default:
+		late = ErrCrowded
+		select {
+		case d.turn <- struct{}{}:
+		case <-ctx.Done():
+			return r.fail(t, fmt.Errorf("%w: %w", ErrCrowded, ctx.Err()))
+		}
 	}
 	defer func() { <-d.turn }()
 	if decision, ok := d.denies(n, r.Clock.Now()); ok {
@@ -131,11 +149,30 @@ func (r *remote) take(ctx context.Context, t *target, apikey, endpoint string, n
 		decision.Limit = t.limit
 		return decision, nil
 	}
-	return r.ask(ctx, t, d, key, n)
+	left := r.left(ctx)
+	if left < max(leastAsk, min(r.usual(), r.Deadline/2)) && left < r.Deadline/2 {
+		return r.fail(t, late)
+	}
+	return r.ask(ctx, t, d, key, n, left < r.Deadline/2)
 }
 
-// ask makes the call.
-func (r *remote) ask(ctx context.Context, t *target, d *door, key string, n int64) (tickgate.Decision, error) {
+// leastAsk is the least time that it is worth asking in.
+const leastAsk = 200 * time.Microsecond
+
+// left is what ctx leaves.
+func (r *remote) left(ctx context.Context) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return r.Deadline
+	}
+	return time.Until(end)
+}
+
+// usual is twice what nearly all calls take.
+func (r *remote) usual() time.Duration { return time.Duration(r.nearly.Load()) }
+
+// ask makes the call. hurried says that it has not much time: that it fails tells nothing.
+func (r *remote) ask(ctx context.Context, t *target, d *door, key string, n int64, hurried bool) (tickgate.Decision, error) {
 	sent := r.Clock.Now()
 	if !r.breaker.enter(sent) {
 		r.refused.Add(1)
@@ -152,7 +189,7 @@ func (r *remote) ask(ctx context.Context, t *target, d *door, key string, n int6
 			err = errors.Join(ErrUnknown, err)
 		}
 	}
-	r.breaker.leave(now, alives(err), errors.Is(ctx.Err(), context.Canceled))
+	r.breaker.leave(now, alives(err), hurried || errors.Is(ctx.Err(), context.Canceled))
 	if err != nil {
 		if errors.Is(err, ErrUnknown) {
 			r.unknown.Add(1)
@@ -161,6 +198,9 @@ func (r *remote) ask(ctx context.Context, t *target, d *door, key string, n int6
 	}
 	r.mu.Lock()
 	r.times.add(now.Sub(sent))
+	if r.times.n%32 == 1 {
+		r.nearly.Store(int64(2 * r.times.quantile(.99)))
+	}
 	r.mu.Unlock()
 	v := verdict(t, &a)
 	if a.Allowed {
@@ -168,7 +208,7 @@ func (r *remote) ask(ctx context.Context, t *target, d *door, key string, n int6
 		return v, nil
 	}
 	r.denied.Add(1)
-	d.deny(v, n, sent)
+	d.deny(v, n, sent, r.MaxAge)
 	return v, nil
 }
 

@@ -174,6 +174,84 @@ func TestStrictKeepsItsDeadline(t *testing.T) {
 	require.False(t, s.remote.state().Broken)
 }
 
+// slow answers after a while, of real time.
+type slow struct {
+	Transport
+	takes time.Duration
+	sent  atomic.Int64
+}
+
+func (s *slow) Call(ctx context.Context, c Call) Reply {
+	s.sent.Add(1)
+	select {
+	case <-ctx.Done():
+		return Reply{Err: errors.Join(ErrUnknown, ctx.Err())}
+	case <-time.After(s.takes):
+		return Reply{Values: []int64{0, Unit, 1, 0, 0, 0, 1, 1000, 1_000_000, 1000 * Unit, 1, 0}}
+	}
+}
+
+func TestABurstOnOneKeyDoesNotBreakTheOthers(t *testing.T) {
+	s, _ := asking(t, on(t, 0, "1000/s"), func(c *Config) {
+		strict(c)
+		c.Deadline = 40 * time.Millisecond
+	})
+	redis := &slow{takes: 15 * time.Millisecond}
+	s.remote.Transport = redis
+	var wg sync.WaitGroup
+	var crowded, other atomic.Int64
+	for range 60 {
+		wg.Go(func() {
+			_, err := s.Take(context.Background(), "k", "e", 1)
+			switch {
+			case errors.Is(err, ErrCrowded):
+				crowded.Add(1)
+			case err != nil && !errors.Is(err, ErrUnknown):
+				other.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.Zero(t, other.Load())
+	require.Greater(t, crowded.Load(), int64(40))
+	require.LessOrEqual(t, redis.sent.Load(), int64(10))
+	require.False(t, s.remote.state().Broken)
+	require.NotErrorIs(t, ErrCrowded, ErrDown)
+
+	// What had all the time and failed counts.
+	redis.takes = time.Minute
+	for range breaksAfter {
+		_, err := s.Take(context.Background(), "other", "e", 1)
+		require.ErrorIs(t, err, ErrUnknown)
+	}
+	require.True(t, s.remote.state().Broken)
+}
+
+func TestTooLittleTimeIsNotAsked(t *testing.T) {
+	s, _ := asking(t, on(t, 0, "1000/s"), strict)
+	redis := &slow{}
+	s.remote.Transport = redis
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
+	defer cancel()
+	_, err := s.Take(ctx, "k", "e", 1)
+	require.ErrorIs(t, err, ErrLate)
+	require.Zero(t, redis.sent.Load())
+	_, err = s.Take(t.Context(), "k", "e", 1)
+	require.NoError(t, err)
+
+	for range 40 { // now calls take 100 ms
+		s.remote.times.add(100 * time.Millisecond)
+	}
+	s.remote.nearly.Store(int64(2 * s.remote.times.quantile(.99)))
+	ctx, cancel = context.WithTimeout(t.Context(), 150*time.Millisecond)
+	defer cancel()
+	_, err = s.Take(ctx, "k", "e", 1)
+	require.ErrorIs(t, err, ErrLate)
+	s.remote.Deadline = 150 * time.Millisecond
+	_, err = s.Take(t.Context(), "k", "e", 1)
+	require.NoError(t, err, "a call with all of its time is always sent")
+}
+
 func TestSpentCreditAsks(t *testing.T) {
 	s, redis := asking(t, on(t, 4, "10/h"), func(c *Config) { c.Spent, c.Deadline = Ask, time.Second })
 	for range 10 {
@@ -183,7 +261,7 @@ func TestSpentCreditAsks(t *testing.T) {
 	}
 	require.EqualValues(t, 6, s.remote.state().Allowed, "what the credit does not hold")
 	require.Equal(t, 1, len(redis.keys))
-	require.EqualValues(t, 4, redis.keys[BudgetKey("tickgate", "e", "10/h", "k")].level/Unit, "of the other four Redis is not told yet")
+	require.EqualValues(t, 4, redis.keys[BudgetKey("tickgate", "e", OnlyLimit, "k")].level/Unit, "of the other four Redis is not told yet")
 }
 
 func TestStrictFollowsThePolicy(t *testing.T) {
@@ -194,7 +272,6 @@ func TestStrictFollowsThePolicy(t *testing.T) {
 	d, _ = take()
 	require.False(t, d.Allowed)
 	set := on(t, 0, "1/h burst=3")
-	set[0].Limits[0].Name = "1/h"
 	require.NoError(t, s.gate.Apply(set))
 	s.engine.refresh()
 	d, err := take()
@@ -207,13 +284,46 @@ func TestStrictFollowsThePolicy(t *testing.T) {
 	require.False(t, d.Allowed)
 }
 
+func TestStrictDenialsAreCheckedEveryMaxAge(t *testing.T) {
+	s, redis := asking(t, on(t, 0, "1/h"), strict)
+	take := func() tickgate.Decision {
+		d, err := s.Take(t.Context(), "k", "e", 1)
+		require.NoError(t, err)
+		return d
+	}
+	require.True(t, take().Allowed)
+	require.False(t, take().Allowed)
+	redis.clock.Advance(900 * time.Millisecond)
+	require.Equal(t, time.Hour-900*time.Millisecond, take().RetryAfter.Round(time.Millisecond), "from memory")
+	require.EqualValues(t, 1, s.remote.state().Cached)
+	clear(redis.keys) // somebody gives the budget back
+	require.False(t, take().Allowed)
+	redis.clock.Advance(100 * time.Millisecond)
+	require.True(t, take().Allowed, "it was asked for again after MaxAge")
+}
+
+func TestStrictIsDeniedAfterClose(t *testing.T) {
+	srv := redistest.Start(t, redistest.Options{})
+	n := nodeOf(t, srv.URL(), on(t, 0, "2/h"), strict)
+	n.leave(t)
+	for range 4 { // the gate has two by itself
+		d, err := n.Take(t.Context(), "k", "e", 1)
+		require.ErrorIs(t, err, ErrClosed)
+		require.False(t, d.Allowed)
+		require.Equal(t, tickgate.Unsettled, d.Reason)
+	}
+	d, err := n.Take(t.Context(), "k", "e", -1)
+	require.NoError(t, err)
+	require.Equal(t, tickgate.BadRequest, d.Reason)
+}
+
 func TestDoorsAreBounded(t *testing.T) {
 	d := newDoors()
 	now := clock.Time(0)
 	for i := range 200_000 {
 		key := string(binaryKey(i))
 		o := d.enter(key)
-		o.deny(tickgate.Decision{RetryAfter: time.Hour}, 1, now)
+		o.deny(tickgate.Decision{RetryAfter: time.Hour}, 1, now, time.Hour)
 		d.leave(key, o, now)
 	}
 	n := 0

@@ -21,7 +21,7 @@ func TestCreditCloseTellsEverything(t *testing.T) {
 	}
 	s := n.leave(t)
 	require.EqualValues(t, 7, s.Charged)
-	require.EqualValues(t, 93, level(t, srv, BudgetKey("tickgate", "e", "100/h", "k")))
+	require.EqualValues(t, 93, level(t, srv, BudgetKey("tickgate", "e", OnlyLimit, "k")))
 	require.Zero(t, s.Records-s.Idle)
 	require.EqualValues(t, 0, srv.Must("ZCARD", NodesKey("tickgate")))
 }
@@ -32,7 +32,7 @@ func TestLeaseCloseGivesBack(t *testing.T) {
 		as(Lease)(c)
 		c.Quiet = policyMax
 	})
-	key, _ := LeaseKey("tickgate", "e", "100/h", "k")
+	key, _ := LeaseKey("tickgate", "e", OnlyLimit, "k")
 	require.False(t, n.gate.Allow("k", "e"))
 	require.Eventually(t, func() bool { return n.gate.Allow("k", "e") }, tenSeconds, tick)
 	s := n.leave(t)

@@ -42,7 +42,8 @@ type address struct {
 	sentinelPassword string
 }
 
-// parseURL reads a URL. The error tells every fault, and never the password.
+// parseURL reads a URL. The error tells every fault, and never the password: where an @
+// stands such that a password may have ended up in another part, it repeats nothing.
 func parseURL(raw string) (*address, error) {
 	scheme, rest, ok := strings.Cut(strings.TrimSpace(raw), "://")
 	if !ok {
@@ -57,8 +58,32 @@ func parseURL(raw string) (*address, error) {
 	case "unix":
 		a.network = "unix"
 	default:
+		if strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz+") != "" || misplaced(raw) {
+			return nil, errors.New("a Redis URL begins with redis://, rediss:// or unix://")
+		}
 		return nil, fmt.Errorf("a Redis URL with the scheme %q: it must be redis, rediss or unix", scheme)
 	}
+	a, err := a.read(rest, secure)
+	if err != nil && misplaced(raw) {
+		// Quoted texts would tell where the fault is, but perhaps the password too.
+		return nil, errors.New("Redis URL: it cannot be read. In user and password write @ as %40, / as %2F, ? as %3F and % as %25; if that is so, look at hosts, database and options")
+	}
+	return a, err
+}
+
+// misplaced reports whether an @ stands where it does not end user and password, or
+// ends ones that hold what separates parts.
+func misplaced(raw string) bool {
+	_, rest, ok := strings.Cut(raw, "://")
+	if !ok {
+		rest = raw
+	}
+	at := strings.IndexByte(rest, '@')
+	return at >= 0 && (strings.ContainsAny(rest[:at], "/?#") || strings.Contains(rest[at+1:], "@"))
+}
+
+// read reads what follows the scheme.
+func (a *address) read(rest string, secure bool) (*address, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("Redis URL: "+format, args...)) }
 
@@ -143,19 +168,22 @@ func (o optionsOf) all(name string) []string {
 // hostPort completes host[:port], or says what is wrong with it.
 func hostPort(s, port string) (addr, why string) {
 	host := s
+	if strings.Contains(s, "@") {
+		return s, "a host holds an @"
+	}
 	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
 		host, port = s[:i], s[i+1:]
 	}
 	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
 		host = host[1 : len(host)-1]
 	} else if strings.Contains(host, ":") {
-		return s, fmt.Sprintf("the address %q: write an IPv6 address in brackets, as in [::1]:6379", s)
+		return s, "write an IPv6 address in brackets, as in [::1]:6379, and user:password before an @"
 	}
 	if host == "" {
 		return s, "a host is missing, as in redis://localhost:6379"
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return s, fmt.Sprintf("the port of %q must be 1 to 65535", s)
+		return s, fmt.Sprintf("the port of host %q must be 1 to 65535", host) // what stands for it may be a password
 	}
 	return net.JoinHostPort(host, port), ""
 }

@@ -45,6 +45,7 @@ func TestURLsThatAreWrong(t *testing.T) {
 		"redis://":                        "a host is missing",
 		"redis://h:0":                     "1 to 65535",
 		"redis://h:x":                     "1 to 65535",
+		"redis://h?addr=x@y":              "options",
 		"redis://::1":                     "in brackets",
 		"redis://a,,b":                    "a host is missing",
 		"redis://h/x":                     "database is \"x\"",
@@ -67,4 +68,46 @@ func TestURLsThatAreWrong(t *testing.T) {
 	}
 	_, err := parseURL("redis://h:0/x?typo=1")
 	require.Len(t, strings.Split(err.Error(), "\n"), 3, "every fault at once")
+}
+
+func TestURLFaultsNeverTellThePassword(t *testing.T) {
+	for _, raw := range []string{
+		"redis://:pa?Secret@h",
+		"redis://:pa?Secret=x@h",
+		"redis://user:pa?Secret@h:1/0",
+		"redis://:pa/Secret?x@h",
+		"redis://:pa/Secret@h:0",
+		"redis://:pa/Secret@h/x",
+		"redis://:Secret@x@h:0",
+		"redis://:x@Secret@h:x",
+		"redis://:x@Secret",
+		"redis://:x/Secret@h?typo=1",
+		"redis://user:Secret@h?addr=Secret@i",
+		"redis://:p@h/1@Secret",
+		"redis://:p@h?db=Secret@x",
+		"redis://h?Secret@x=1",
+		"redis://user:Secret",
+		"redis://:Secret",
+		"redis://user:Secret:1",
+		"redis://user:x:Secret",
+		"redis:Secret@h://x",
+		"Secret@h://:x@y",
+		"redis://:Secret%zz@h:0",
+		"redis://Secret@h",
+		"redis://:p#Secret@h/x",
+		"rediss://:p?ca=/Secret@h",
+		"rediss://:p?skip_verify=Secret@h",
+		"unix://u:Secret?x@/run/sock",
+		"unix://u:p?Secret@/run/sock",
+		"http://:Secret@h",
+		":Secret@h:6379",
+	} {
+		if a, err := parseURL(raw); err != nil {
+			require.NotContains(t, strings.ToLower(err.Error()), "secret", raw)
+		} else {
+			require.Equal(t, []string{"Secret:6379"}, a.addrs, "it is the host here: %s", raw)
+		}
+	}
+	_, err := parseURL("redis://:pa?ss@h")
+	require.ErrorContains(t, err, "%3F", "says what to do")
 }
