@@ -141,7 +141,7 @@ func (t *Table) Settle(a Account, s Settlement) bool {
 	}
 	if l := &plan.Limits[a.k]; l.Mode() == bucket.OnLease {
 		// Before the grant, so that nothing of it is taken by the time of the one before.
-		l.Ring(w.i).Until(s.Until)
+		l.Ring(w.i).Until(t.onAxis(w, p, s.Until))
 	}
 	if k := plan.Bounded(int(a.k)); k >= 0 && !s.Keep && !t.setLevel(w, p, int(a.k), k, s.Level, s.Used) {
 		return false

@@ -199,5 +199,9 @@ func (h *Pin) BannedFor(now clock.Time) int64 {
 	if c.barsOf(h.w.m)&bannedBar == 0 {
 		return 0
 	}
-	return max(0, c.ban.Load()-int64(now))
+	at, late := h.t.touch(h.w, h.p, now)
+	if left := c.ban.Load() - int64(at); left > 0 {
+		return left + late
+	}
+	return 0
 }

@@ -108,6 +108,7 @@ func (t *Table) writeBars(w place, bars uint64) {
 // Ban denies every call for the key until a time, urgent ones too. The longest ban
 // counts. A banned key is not evicted.
 func (h *Pin) Ban(until clock.Time) {
+	until = h.t.onAxis(h.w, h.p, until)
 	c := h.t.cold(h.w.i)
 	given := c.busyWith()
 	defer c.gifts.end(given, 0)

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,23 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 		c.setShift(w.m, clock.Time(behind))
 		return seen, 0
 	}
+}
+
+// onAxis turns a time of the gate's clock into one of the key's, which is ahead of it
+// where the clock was set back.
+func (t *Table) onAxis(w place, p *Policy, until clock.Time) clock.Time {
+	if t.clock == nil {
+		return until
+	}
+	now := t.clock.Now()
+	at, late := t.touch(w, p, now)
+	if late > 0 || at <= now {
+		return until // the clock comes to the key's time by itself
+	}
+	if by := at - now; until < math.MaxInt64-by {
+		return until + by
+	}
+	return math.MaxInt64
 }
 
 // setShift notes by how much the key of m's incarnation is ahead of its callers,
