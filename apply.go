@@ -68,9 +68,8 @@ func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 		} else if plans[i] != nil {
 			g.table.Change(sp, plans[i], now)
 		}
-		sp.SetShadow(p.Shadow)
 		s := g.ledger.share(p.Endpoint)
-		sp.SetRemote(s != nil && s.Mode == RemoteMode)
+		sp.SetFlags(p.Shadow, s != nil && s.Mode == RemoteMode)
 		r.byName[p.Endpoint] = &route{name: p.Endpoint, policy: sp, limits: r.set[i].Limits}
 		if p.Endpoint == policy.DefaultEndpoint {
 			r.other = sp

@@ -98,9 +98,13 @@ func (h Handle) AllowAt(now clock.Time, n int64) bool {
 	p := h.h.pin.Policy()
 	v := h.h.pin.Allow(now, n)
 	runtime.KeepAlive(h.h)
-	if v == shard.Allowed {
+	switch {
+	case v == shard.Allowed:
 		p.CountAllowed()
 		return true
+	case v == shard.Limited && p.Plain():
+		p.CountDenied()
+		return false
 	}
 	return passes(p, v)
 }

@@ -30,9 +30,13 @@ func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
 func (g *Gate) allowNamed(p *shard.Policy, apikey string, n int64) bool {
 	v := g.table.AllowNamed(p, apikey, &g.ticker, n)
 	runtime.KeepAlive(g)
-	if v == shard.Allowed {
+	switch {
+	case v == shard.Allowed:
 		p.CountAllowed()
 		return true
+	case v == shard.Limited && p.Plain():
+		p.CountDenied()
+		return false
 	}
 	return passes(p, v)
 }
@@ -53,9 +57,13 @@ func (g *Gate) allowOther(p *shard.Policy, apikey, endpoint string, n int64) boo
 func (g *Gate) allow(p *shard.Policy, k *shard.Key, now clock.Time, n int64) bool {
 	v := g.table.Allow(p, k, now, n)
 	runtime.KeepAlive(g)
-	if v == shard.Allowed {
+	switch {
+	case v == shard.Allowed:
 		p.CountAllowed()
 		return true
+	case v == shard.Limited && p.Plain():
+		p.CountDenied()
+		return false
 	}
 	return passes(p, v)
 }

@@ -13,13 +13,12 @@ import (
 // Policy is what the table knows of an endpoint's policy: the limits in force,
 // replaced as a whole, and the counters. Its index is part of every key.
 type Policy struct {
-	plan   atomic.Pointer[bucket.Plan]
-	index  uint16
-	shadow atomic.Bool // what its limits deny passes; only who counts asks
-	remote atomic.Bool // who asks elsewhere counts what was Unsettled here
-	salt   uint64
-	_      pad.Line // what is above is read by every decision, what is below written
-	lines  [countLines]countLine
+	plan  atomic.Pointer[bucket.Plan]
+	index uint16
+	flags atomic.Uint32 // only who counts a denial asks
+	salt  uint64
+	_     pad.Line // what is above is read by every decision, what is below written
+	lines [countLines]countLine
 }
 
 // MaxPolicies is the most policies that a table can tell apart, ever: indexes
@@ -58,18 +57,31 @@ func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) *Policy {
 // Plan returns the limits in force.
 func (p *Policy) Plan() *bucket.Plan { return p.plan.Load() }
 
-// Shadow reports whether what the policy's limits deny is to pass. SetShadow sets it.
-func (p *Policy) Shadow() bool { return p.shadow.Load() }
-
-// SetShadow sets what Shadow reports.
-func (p *Policy) SetShadow(on bool) { p.shadow.Store(on) }
+// Shadow reports whether what the policy's limits deny is to pass.
+func (p *Policy) Shadow() bool { return p.flags.Load()&shadowFlag != 0 }
 
 // Remote reports whether what is Unsettled here is decided, and counted, elsewhere.
-// SetRemote sets it.
-func (p *Policy) Remote() bool { return p.remote.Load() }
+func (p *Policy) Remote() bool { return p.flags.Load()&remoteFlag != 0 }
 
-// SetRemote sets what Remote reports.
-func (p *Policy) SetRemote(on bool) { p.remote.Store(on) }
+// Plain reports whether it is neither.
+func (p *Policy) Plain() bool { return p.flags.Load() == 0 }
+
+// SetFlags sets what Shadow and Remote report.
+func (p *Policy) SetFlags(shadow, remote bool) {
+	flags := uint32(0)
+	if shadow {
+		flags |= shadowFlag
+	}
+	if remote {
+		flags |= remoteFlag
+	}
+	p.flags.Store(flags)
+}
+
+const (
+	shadowFlag = 1 << iota
+	remoteFlag
+)
 
 // Counts are decisions.
 type Counts struct {
