@@ -75,10 +75,7 @@ cross: ## build and vet for the other platforms
 	@echo "run linux/386"; GOARCH=386 CGO_ENABLED=0 go test -short . ./bucket ./shard ./policy ./clock ./ratecompat ./idem
 
 fuzz-short: ## every fuzz target for FUZZTIME
-	@for m in $(MODULES); do (cd $$m && for d in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -rn1 dirname | sort -u); do \
-		[ "$$m" = . ] && [[ $$d =~ ^\./(cmd|bench|p(ro|pr)of|redisync|adapter/[a-gi-z]) ]] && continue; \
-		for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | cut -c6-); do \
-			echo "fuzz $$m $$d $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$d; done; done); done
+	@for m in $(MODULES); do .ci/fuzz $$m $(FUZZTIME); done
 
 api: ## write down anew what the packages of the root module export
 	@go test -run TestAPI . -update-api && git diff --stat testdata/api
