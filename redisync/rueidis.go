@@ -87,20 +87,6 @@ func Dial(ctx context.Context, url string) (*Client, error) {
 	return c, nil
 }
 
-// dialClient is Dial for those that send commands of their own.
-func dialClient(ctx context.Context, url string) (rueidis.Client, error) {
-	a, err := parseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := a.survey(ctx, newDialer(a, false))
-	if err != nil {
-		return nil, err
-	}
-	l, err := connect(ctx, a, servers, false)
-	return l.client, err
-}
-
 // connect makes one line.
 func connect(ctx context.Context, a *address, servers []server, keeps bool) (line, error) {
 	d := newDialer(a, keeps)
