@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/adapter/pgconfig/policyfile"
 )
 
 // Whatever the columns hold, rows are a valid set or an error.
@@ -25,7 +27,7 @@ func FuzzRows(f *testing.F) {
 			return
 		}
 		require.Nil(t, set)
-		for _, e := range split(err) {
+		for _, e := range policyfile.Faults(err) {
 			require.NotContains(t, e.Error(), "\n")
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tickgate/tickgate/adapter/pgconfig/policyfile"
 	"github.com/tickgate/tickgate/policy"
 )
 
@@ -58,7 +59,7 @@ func toSet(rows []row) (policy.Set, error) {
 		p.Limits = append(p.Limits, r.limit(i, fault))
 		at[len(at)-1] = append(at[len(at)-1], i)
 	}
-	for _, err := range split(set.Validate()) {
+	for _, err := range policyfile.Faults(set.Validate()) {
 		var c *policy.ConfigError
 		if errors.As(err, &c) {
 			var field string
@@ -191,17 +192,6 @@ func columnOf(field string, at [][]int, rows []row) string {
 		column = m[3]
 	}
 	return rows[at[p][l]].field(column)
-}
-
-// split returns the errors joined in err.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }
 
 // errEmpty is the fault of a table without rows.

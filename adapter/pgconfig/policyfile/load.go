@@ -88,7 +88,7 @@ func parse(text []byte, yaml bool) (policy.Set, error) {
 // are those of the YAML, its columns are not.
 func yamlPlaces(err error) error {
 	var faults []error
-	for _, e := range split(err) {
+	for _, e := range Faults(err) {
 		var place *policy.ParseError
 		if errors.As(e, &place) {
 			e = fmt.Errorf("line %d: %w", place.Line, place.Err)
@@ -98,8 +98,9 @@ func yamlPlaces(err error) error {
 	return errors.Join(faults...)
 }
 
-// split returns the faults joined in err.
-func split(err error) []error {
+// Faults returns the faults that are joined in err: none of nil, and err itself where it
+// joins nothing.
+func Faults(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -111,7 +112,7 @@ func split(err error) []error {
 
 func prefix(name string, err error) error {
 	var faults []error
-	for _, e := range split(err) {
+	for _, e := range Faults(err) {
 		faults = append(faults, fmt.Errorf("%s: %w", name, e))
 	}
 	return errors.Join(faults...)

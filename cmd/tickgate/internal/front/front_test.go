@@ -1,7 +1,6 @@
 package front
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,31 +20,14 @@ import (
 	"github.com/tickgate/tickgate/policy"
 
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/caller"
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/logtest"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/proxy"
 )
-
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 type rig struct {
 	*httptest.Server
 	clock *clock.Manual
-	log   *lines
+	log   *logtest.Lines
 	ended chan struct{} // gets one for each request that ended
 	gone  chan struct{} // gets one for each whose context is done, at the end or before
 }
@@ -60,7 +41,7 @@ func put(t *testing.T, upstream http.HandlerFunc, limits string, change func(*Co
 	require.NoError(t, err)
 	set, err := policy.ParsePolicies(strings.NewReader(limits))
 	require.NoError(t, err)
-	g := &rig{clock: clock.NewManual(0), log: &lines{}, ended: make(chan struct{}, 100), gone: make(chan struct{}, 100)}
+	g := &rig{clock: clock.NewManual(0), log: &logtest.Lines{}, ended: make(chan struct{}, 100), gone: make(chan struct{}, 100)}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	cfg := Config{
 		Policies: set, Sources: caller.Defaults(), OnMissing: httplimit.FailClosed,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tickgate/tickgate/clock"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // The ranges of Options.
@@ -38,10 +40,10 @@ func (o *Options) Check() error {
 		add("--duration %v: must be %v to %v", o.Duration, MinDuration, MaxDuration)
 	}
 	if o.Rate < 0 || o.Rate > MaxRate {
-		add("--rate %d: must be 1 to %s calls a second", o.Rate, count(MaxRate))
+		add("--rate %d: must be 1 to %s calls a second", o.Rate, numeral.Comma(MaxRate))
 	}
 	if o.Keys < MinKeys || o.Keys > MaxKeys {
-		add("--keys: must be %s to %s", count(MinKeys), count(MaxKeys))
+		add("--keys: must be %s to %s", numeral.Comma(MinKeys), numeral.Comma(MaxKeys))
 	}
 	if o.CPU != nil {
 		if err := checkCPU(*o.CPU); err != nil {
@@ -55,7 +57,7 @@ func (o *Options) Check() error {
 		case slices.Contains(o.Paths[:i], name):
 			add("--path %s: is given twice", name)
 		case name == gateAll && o.Keys == MinKeys:
-			add("--path %s: is %s with %s keys; ask for more, as in --keys 1M", name, gate10k, count(MinKeys))
+			add("--path %s: is %s with %s keys; ask for more, as in --keys 1M", name, gate10k, numeral.Comma(MinKeys))
 		}
 	}
 	return errors.Join(faults...)

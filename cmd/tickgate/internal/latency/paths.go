@@ -6,6 +6,8 @@ import (
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // The endpoints of the gate.
@@ -148,7 +150,7 @@ func (r *rig) release() {
 }
 
 func (r *rig) gateOver(p *path, keys int) {
-	p.what = "Gate.Allow, " + count(int64(keys)) + " keys in random order"
+	p.what = "Gate.Allow, " + numeral.Comma(int64(keys)) + " keys in random order"
 	s, k := shuffled(keys), ""
 	p.next = func() { k = s.next() }
 	p.call = func(clock.Time) int { return one(r.gate.Allow(k, open)) }
@@ -157,7 +159,7 @@ func (r *rig) gateOver(p *path, keys int) {
 // batch measures whole batches: one is asked for as one, and its decisions come
 // together.
 func (r *rig) batch(p *path) {
-	p.what = "Gate.TakeBatch of 64, " + count(int64(r.keys)) + " keys in random order"
+	p.what = "Gate.TakeBatch of 64, " + numeral.Comma(int64(r.keys)) + " keys in random order"
 	p.decisions, p.want = batchSize, batchSize
 	s := shuffled(r.keys)
 	var reqs [batchSize]tickgate.Request

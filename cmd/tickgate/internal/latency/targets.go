@@ -3,6 +3,8 @@ package latency
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // tailBound is how many times its median a path's own p99.9 may be, where it has
@@ -51,7 +53,7 @@ func (p *Path) judgeTail(rate int64) Target {
 	median, tail := p.Figures[atP50].PathNS, p.Figures[atP999]
 	t := Target{
 		Name:  fmt.Sprintf("%s: own p99.9 at most %d x p50", p.Name, tailBound),
-		Found: fmt.Sprintf("p99.9 %s - empty loop %s = %s ns, p50 %s ns", count(tail.PathNS), count(tail.EmptyNS), count(tail.OwnNS), count(median)),
+		Found: fmt.Sprintf("p99.9 %s - empty loop %s = %s ns, p50 %s ns", numeral.Comma(tail.PathNS), numeral.Comma(tail.EmptyNS), numeral.Comma(tail.OwnNS), numeral.Comma(median)),
 	}
 	switch {
 	case !tail.Backed:
@@ -110,13 +112,13 @@ func (r *Report) notes() []string {
 	for i := range r.Paths {
 		p := &r.Paths[i]
 		if p.Wrong > 0 {
-			add("%s: %s of %s calls were not decided as they must be: do not use its figures, and report it", p.Name, count(p.Wrong), count(p.Calls))
+			add("%s: %s of %s calls were not decided as they must be: do not use its figures, and report it", p.Name, numeral.Comma(p.Wrong), numeral.Comma(p.Calls))
 		}
 		switch {
 		case p.Waiting > 0:
-			add("%s cannot keep up with %s calls a second: measuring it was given up, and %s calls that were waiting count with the time they had waited", p.Name, count(r.Settings.Rate), count(p.Waiting))
+			add("%s cannot keep up with %s calls a second: measuring it was given up, and %s calls that were waiting count with the time they had waited", p.Name, numeral.Comma(r.Settings.Rate), numeral.Comma(p.Waiting))
 		case p.queued():
-			add("%s: %s of %s calls were due before the last one was done: at %s calls a second its times are those of a queue", p.Name, count(p.Late), count(p.Calls), count(r.Settings.Rate))
+			add("%s: %s of %s calls were due before the last one was done: at %s calls a second its times are those of a queue", p.Name, numeral.Comma(p.Late), numeral.Comma(p.Calls), numeral.Comma(r.Settings.Rate))
 		}
 		if p.OverheadNS == 0 && p.EmptyCalls > 0 {
 			add("%s: the clock moves in steps longer than a reading of it; figures are no finer than such a step", p.Name)
@@ -126,7 +128,7 @@ func (r *Report) notes() []string {
 		add("GOMAXPROCS is 1: the load and the collector take turns with the calls, and the figures are those of the scheduler")
 	}
 	if n := r.Settings.Keys; n < r.wanted {
-		add("the gate holds %s keys, not the %s that were put in", count(int64(n)), count(int64(r.wanted)))
+		add("the gate holds %s keys, not the %s that were put in", numeral.Comma(int64(n)), numeral.Comma(int64(r.wanted)))
 	}
 	return out
 }

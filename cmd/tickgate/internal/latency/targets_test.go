@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // measured is a scripted path, measured in a closed loop.
@@ -165,6 +167,6 @@ func TestNamesOfTheAxes(t *testing.T) {
 	for i, want := range []string{"least", "p90", "p99", "p99.9", "p99.99"} {
 		require.Equal(t, want, quantileName(i))
 	}
-	require.Equal(t, "-1,234,567", count(-1234567))
-	require.Equal(t, "1 collection", plural(1, "collection"))
+	require.Equal(t, "-1,234,567", numeral.Comma(-1234567))
+	require.Equal(t, "1 collection", numeral.Plural(1, "collection"))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // WriteText writes the report for a terminal.
@@ -73,11 +75,11 @@ func (r *Report) facts() []fact {
 	}
 	arrivals := "closed loop: a call begins when the last one is done, so a stall counts as one slow call (--rate)"
 	if s.Rate > 0 {
-		arrivals = fmt.Sprintf("%s calls a second are due, and timed from when they were due: a stall counts for all it held up", count(s.Rate))
+		arrivals = fmt.Sprintf("%s calls a second are due, and timed from when they were due: a stall counts for all it held up", numeral.Comma(s.Rate))
 	}
-	overhead := count(r.OverheadLeastNS)
+	overhead := numeral.Comma(r.OverheadLeastNS)
 	if r.OverheadMostNS > r.OverheadLeastNS {
-		overhead += " to " + count(r.OverheadMostNS)
+		overhead += " to " + numeral.Comma(r.OverheadMostNS)
 	}
 	return []fact{
 		{"go", s.Go},
@@ -85,7 +87,7 @@ func (r *Report) facts() []fact {
 		{"pinned", pinned},
 		{"gc", fmt.Sprintf("GOGC %s, GOMEMLIMIT %s, %s", gogc, memory(s.MemoryLimit), load)},
 		{"clock", s.Clock + ": " + s.ClockReason},
-		{"gate", count(int64(s.Keys)) + " live keys"},
+		{"gate", numeral.Comma(int64(s.Keys)) + " live keys"},
 		{"arrivals", arrivals},
 		{"time", fmt.Sprintf("%v of calls a path, and as long of the empty loop", time.Duration(s.DurationNS))},
 		{"overhead", overhead + " ns, what two readings of the clock and a call of nothing take: the empty loop's median, subtracted below"},
@@ -96,17 +98,17 @@ func (r *Report) facts() []fact {
 func (p *Path) rows() [][]string {
 	name := p.Name
 	if p.Collections > 0 {
-		name += ", " + plural(int64(p.Collections), "collection")
+		name += ", " + numeral.Plural(int64(p.Collections), "collection")
 	}
-	path, empty, own := []string{name, count(p.Calls)}, []string{"  empty loop", count(p.EmptyCalls)}, []string{"  own", ""}
+	path, empty, own := []string{name, numeral.Comma(p.Calls)}, []string{"  empty loop", numeral.Comma(p.EmptyCalls)}, []string{"  own", ""}
 	for _, f := range p.Figures {
 		if !f.Backed {
 			path, empty, own = append(path, "-"), append(empty, "-"), append(own, "-")
 			continue
 		}
-		path, empty, own = append(path, count(f.PathNS)), append(empty, count(f.EmptyNS)), append(own, count(f.OwnNS))
+		path, empty, own = append(path, numeral.Comma(f.PathNS)), append(empty, numeral.Comma(f.EmptyNS)), append(own, numeral.Comma(f.OwnNS))
 	}
-	return [][]string{append(path, count(p.MaxNS)), append(empty, count(p.EmptyMaxNS)), append(own, "")}
+	return [][]string{append(path, numeral.Comma(p.MaxNS)), append(empty, numeral.Comma(p.EmptyMaxNS)), append(own, "")}
 }
 
 func upper(names []string, more ...string) (out []string) {
@@ -137,25 +139,6 @@ func table(b *strings.Builder, rows [][]string) {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-}
-
-// count prints n with a comma every three digits.
-func count(n int64) string {
-	s, sign := strconv.FormatInt(n, 10), ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return count(n) + " " + noun + "s"
 }
 
 // memory prints a number of bytes, given as the runtime's settings are.

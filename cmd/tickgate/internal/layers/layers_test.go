@@ -1,7 +1,6 @@
 package layers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -15,6 +14,8 @@ import (
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/adapter/pgconfig"
 	"github.com/tickgate/tickgate/policy"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/logtest"
 )
 
 // fake is a source that says what a test wants.
@@ -141,7 +142,7 @@ func TestCreditAndShadowStay(t *testing.T) {
 func TestRun(t *testing.T) {
 	source := &fake{name: "low"}
 	source.say("1", "a=1/s")
-	var log lines
+	var log logtest.Lines
 	s := New(Config{
 		Sources: []pgconfig.Source{source}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Check: func(set policy.Set) error {
@@ -212,22 +213,4 @@ func TestOneFails(t *testing.T) {
 func eventually(t *testing.T, happens func() bool) {
 	t.Helper()
 	require.Eventually(t, happens, 10*time.Second, time.Millisecond)
-}
-
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

@@ -38,21 +38,10 @@ func Read(builtIn policy.Set, file string, assignments []string) (policy.Set, er
 		set, loading = Load(file)
 	}
 	set, assigning := Override(set, assignments)
-	if err := errors.Join(append(split(loading), split(assigning)...)...); err != nil {
+	if err := errors.Join(append(policyfile.Faults(loading), policyfile.Faults(assigning)...)...); err != nil {
 		return nil, err
 	}
 	return set, nil
-}
-
-// split returns the faults joined in err.
-func split(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }
 
 // Override returns set with the assignments "endpoint=limit" applied. An
@@ -79,7 +68,7 @@ func Override(set policy.Set, assignments []string) (policy.Set, error) {
 		set = set.With(p)
 	}
 	if len(faults) == 0 && len(assignments) > 0 {
-		for _, e := range split(set.Validate()) {
+		for _, e := range policyfile.Faults(set.Validate()) {
 			faults = append(faults, fmt.Errorf("--set: %w", e))
 		}
 	}

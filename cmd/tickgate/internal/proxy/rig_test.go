@@ -1,13 +1,11 @@
 package proxy
 
 import (
-	"bytes"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,34 +13,17 @@ import (
 
 	"github.com/tickgate/tickgate/adapter/httplimit"
 
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/logtest"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/visit"
 )
 
 // long is a time-out that no test waits for.
 const long = time.Minute
 
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // rig is a proxy in front of an upstream, both over real connections.
 type rig struct {
 	*httptest.Server
-	log  *lines
+	log  *logtest.Lines
 	once chan struct{} // gets one for each request that ended
 }
 
@@ -51,7 +32,7 @@ func put(t *testing.T, upstream string, change func(*Config)) *rig {
 	t.Helper()
 	u, err := ParseUpstream(upstream)
 	require.NoError(t, err)
-	g := &rig{log: &lines{}, once: make(chan struct{}, 100)}
+	g := &rig{log: &logtest.Lines{}, once: make(chan struct{}, 100)}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	cfg := Config{
 		Upstream: u, Timeout: long, MaxBody: 1 << 20, Log: log, Upgrades: []string{"websocket"},

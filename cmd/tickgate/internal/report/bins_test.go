@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 func TestWidthsDivideTheNext(t *testing.T) {
@@ -49,8 +51,8 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "30 minutes", spanName(1800e9))
 	require.Equal(t, "10 nanoseconds", spanName(10))
 	require.Equal(t, []int64{2, 2, 4, 6, 10, 12, 120}, []int64{niceTop(1), niceTop(2), niceTop(3), niceTop(5), niceTop(9), niceTop(11), niceTop(101)})
-	require.Equal(t, "-1,234,567", comma(-1234567))
-	require.Equal(t, "123", comma(123))
+	require.Equal(t, "-1,234,567", numeral.Comma(-1234567))
+	require.Equal(t, "123", numeral.Comma(123))
 	require.Equal(t, []string{"0.00%", "<0.01%", "50.00%", ">99.99%", "100.00%"}, []string{percent(0), percent(1e-6), percent(.5), percent(.999999), percent(1)})
 	require.Equal(t, "09:30:00.017", stamp(34200_017459617, false, 3))
 	require.Equal(t, "2010-12-24 08:38:59.052372053", stamp(1293179939052372053, true, 9))

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 const (
@@ -74,8 +76,8 @@ func (a axis) chart(id, title string, row *Row) chart {
 	top := niceTop(most)
 	c := chart{
 		ID: id, Title: title, Step: strings.TrimPrefix(spanName(a.width), "1 "),
-		Top: comma(top), Mid: comma(top / 2),
-		Desc: plural(row.Allowed, "request") + " admitted and " + comma(row.Denied) + " denied; at most " + comma(most) + " in any step of " + spanName(a.width) + ".",
+		Top: numeral.Comma(top), Mid: numeral.Comma(top / 2),
+		Desc: numeral.Plural(row.Allowed, "request") + " admitted and " + numeral.Comma(row.Denied) + " denied; at most " + numeral.Comma(most) + " in any step of " + spanName(a.width) + ".",
 	}
 	c.Admitted, c.Denied = a.paths(series, float64(top))
 	for i := int64(0); i < chartTicks; i++ {
@@ -130,7 +132,7 @@ func (a axis) rows(series []bin) []chartRow {
 		first, end := group*per, min((group+1)*per, a.n)
 		out = append(out, chartRow{
 			From: a.label((a.lo + first) * a.width), To: a.label((a.lo + end) * a.width),
-			Admitted: comma(allowed), Denied: comma(denied),
+			Admitted: numeral.Comma(allowed), Denied: numeral.Comma(denied),
 			X: num(a.x(first)), Width: num(a.x(end) - a.x(first)),
 		})
 	}
@@ -183,8 +185,8 @@ func spanName(ns int64) string {
 		{1e6, "millisecond"}, {1e3, "microsecond"},
 	} {
 		if ns >= u.ns {
-			return plural(ns/u.ns, u.name)
+			return numeral.Plural(ns/u.ns, u.name)
 		}
 	}
-	return plural(ns, "nanosecond")
+	return numeral.Plural(ns, "nanosecond")
 }

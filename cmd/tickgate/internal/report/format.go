@@ -12,27 +12,6 @@ import (
 // start of something (a midnight, a process) and not from 1970.
 const year = 365 * 24 * int64(time.Hour)
 
-// comma prints n with a comma every three digits.
-func comma(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
-// plural prints n and the noun, with an s where it takes one.
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return comma(n) + " " + noun + "s"
-}
-
 // percent prints a share with two decimals; one that is not zero never as 0.00%.
 func percent(f float64) string {
 	switch {

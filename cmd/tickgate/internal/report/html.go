@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // htmlCharts bounds the endpoints that get a plot of their own: those with the
@@ -54,14 +56,14 @@ func WriteHTML(w io.Writer, r *Report) error {
 func (r *Report) page() page {
 	p := page{
 		Span:     r.span(),
-		Requests: plural(r.Total.Requests, "request"),
+		Requests: numeral.Plural(r.Total.Requests, "request"),
 		Summary: []fact{
-			{"requests", comma(r.Total.Requests)},
-			{"allowed", comma(r.Total.Allowed)},
-			{"denied", comma(r.Total.Denied)},
+			{"requests", numeral.Comma(r.Total.Requests)},
+			{"allowed", numeral.Comma(r.Total.Allowed)},
+			{"denied", numeral.Comma(r.Total.Denied)},
 			{"deny rate", percent(r.Total.DenyRate)},
-			{"peak in one second", comma(r.Total.Peak)},
-			{"longest run of denials", comma(r.Total.LongestRun.Length)},
+			{"peak in one second", numeral.Comma(r.Total.Peak)},
+			{"longest run of denials", numeral.Comma(r.Total.LongestRun.Length)},
 		},
 		Policies: r.Policies,
 		Head:     []string{"Endpoint", "Requests", "Allowed", "Denied", "Deny rate", "Peak in 1 s", "Longest run of denials"},
@@ -74,7 +76,7 @@ func (r *Report) page() page {
 		p.Venue = r.Venue.lines()
 	}
 	if n := r.Gate.ForcedEvictions; n > 0 {
-		p.Note = plural(n, "key") + " were dropped before they had recovered: the table of " + comma(r.Gate.MaxKeys) + " keys is too small for this input."
+		p.Note = numeral.Plural(n, "key") + " were dropped before they had recovered: the table of " + numeral.Comma(r.Gate.MaxKeys) + " keys is too small for this input."
 	}
 	a := r.axis()
 	p.Charts = append(p.Charts, a.chart("total", "All endpoints", &r.Total))
@@ -88,7 +90,7 @@ func (r *Report) page() page {
 		}
 	}
 	if more := len(r.Endpoints) - htmlCharts; more > 0 {
-		p.NoChart = plural(int64(more), "endpoint") + " with fewer denials have no plot of their own; the table below lists them."
+		p.NoChart = numeral.Plural(int64(more), "endpoint") + " with fewer denials have no plot of their own; the table below lists them."
 	}
 	return p
 }
@@ -99,7 +101,7 @@ func (p *page) worst(name string, row *Row) {
 	}
 	w := worst{Name: name}
 	for _, k := range row.WorstKeys {
-		w.Keys = append(w.Keys, worstKey{k.Key, comma(k.Denied), percent(k.Share), comma(k.Requests)})
+		w.Keys = append(w.Keys, worstKey{k.Key, numeral.Comma(k.Denied), percent(k.Share), numeral.Comma(k.Requests)})
 	}
 	p.Worst = append(p.Worst, w)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 // flow is a small history with everything in it: two endpoints, ties, runs.
@@ -106,7 +108,7 @@ new            a         3            50.00%         5
 func TestTextIsBounded(t *testing.T) {
 	c := NewCollector(1)
 	for i := range 300 {
-		c.Add(Outcome{Key: "k", Endpoint: comma(int64(i)), Reason: "limited"})
+		c.Add(Outcome{Key: "k", Endpoint: numeral.Comma(int64(i)), Reason: "limited"})
 	}
 	r := c.Report()
 	var b strings.Builder
@@ -180,7 +182,7 @@ func wellFormed(t *testing.T, page string) {
 func TestHTMLIsBounded(t *testing.T) {
 	c := NewCollector(1)
 	for i := range int64(3000) {
-		c.Add(Outcome{At: i * 1e9, Key: "k", Endpoint: comma(i % 100), Allowed: i%2 == 0, Reason: "limited"})
+		c.Add(Outcome{At: i * 1e9, Key: "k", Endpoint: numeral.Comma(i % 100), Allowed: i%2 == 0, Reason: "limited"})
 	}
 	r := c.Report()
 	var b strings.Builder

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/numeral"
 )
 
 const (
@@ -36,7 +38,7 @@ func (r *Report) head(b *strings.Builder) {
 		b.WriteString(text)
 		b.WriteByte('\n')
 	}
-	line("replayed", plural(r.Total.Requests, "request")+", "+r.span())
+	line("replayed", numeral.Plural(r.Total.Requests, "request")+", "+r.span())
 	for i, in := range r.Inputs {
 		label := "input"
 		if i > 0 {
@@ -60,20 +62,20 @@ func (r *Report) head(b *strings.Builder) {
 		line("denied", reasons(r.Total.Reasons))
 	}
 	if n := r.Gate.ForcedEvictions; n > 0 {
-		line("note", plural(n, "key")+" were dropped before they had recovered: raise --max-keys (now "+comma(r.Gate.MaxKeys)+")")
+		line("note", numeral.Plural(n, "key")+" were dropped before they had recovered: raise --max-keys (now "+numeral.Comma(r.Gate.MaxKeys)+")")
 	}
 }
 
 func (in *Input) describe() string {
-	parts := []string{plural(in.Lines, "line"), plural(in.Requests, "request")}
+	parts := []string{numeral.Plural(in.Lines, "line"), numeral.Plural(in.Requests, "request")}
 	if in.Skipped > 0 {
-		parts = append(parts, comma(in.Skipped)+" no request")
+		parts = append(parts, numeral.Comma(in.Skipped)+" no request")
 	}
 	if in.Malformed > 0 {
-		parts = append(parts, comma(in.Malformed)+" malformed")
+		parts = append(parts, numeral.Comma(in.Malformed)+" malformed")
 	}
 	if in.Backwards > 0 {
-		parts = append(parts, comma(in.Backwards)+" backwards in time")
+		parts = append(parts, numeral.Comma(in.Backwards)+" backwards in time")
 	}
 	return in.File + " (" + in.Format + "): " + strings.Join(parts, ", ")
 }
@@ -86,7 +88,7 @@ func reasons(m map[string]int64) string {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
 	for i, name := range names {
-		names[i] = name + " " + comma(m[name])
+		names[i] = name + " " + numeral.Comma(m[name])
 	}
 	return strings.Join(names, ", ")
 }
@@ -99,19 +101,19 @@ func (r *Report) endpointTable(b *strings.Builder) {
 	rows = append(rows, r.Total.cells("total"))
 	table(b, "lrrrrrl", rows)
 	if more := len(r.Endpoints) - textRows; more > 0 {
-		b.WriteString("and " + plural(int64(more), "endpoint") + " more: --json lists all\n")
+		b.WriteString("and " + numeral.Plural(int64(more), "endpoint") + " more: --json lists all\n")
 	}
 }
 
 func (row *Row) cells(name string) []string {
 	run := "none"
 	if row.LongestRun.Length > 0 {
-		run = comma(row.LongestRun.Length) + " by " + row.LongestRun.Key
+		run = numeral.Comma(row.LongestRun.Length) + " by " + row.LongestRun.Key
 		if row.Endpoint == "" {
 			run += " on " + row.LongestRun.Endpoint
 		}
 	}
-	return []string{name, comma(row.Requests), comma(row.Allowed), comma(row.Denied), percent(row.DenyRate), comma(row.Peak), run}
+	return []string{name, numeral.Comma(row.Requests), numeral.Comma(row.Allowed), numeral.Comma(row.Denied), percent(row.DenyRate), numeral.Comma(row.Peak), run}
 }
 
 func (r *Report) worstTable(b *strings.Builder) {
@@ -122,7 +124,7 @@ func (r *Report) worstTable(b *strings.Builder) {
 			if i > 0 {
 				name = ""
 			}
-			rows = append(rows, []string{name, k.Key, comma(k.Denied), percent(k.Share), comma(k.Requests)})
+			rows = append(rows, []string{name, k.Key, numeral.Comma(k.Denied), percent(k.Share), numeral.Comma(k.Requests)})
 		}
 	}
 	list("total", &r.Total)
@@ -138,6 +140,6 @@ func (r *Report) worstTable(b *strings.Builder) {
 	}
 	table(b, "llrrr", rows)
 	if left > 0 {
-		b.WriteString("and those of " + plural(int64(left), "endpoint") + " more: --json lists all\n")
+		b.WriteString("and those of " + numeral.Plural(int64(left), "endpoint") + " more: --json lists all\n")
 	}
 }

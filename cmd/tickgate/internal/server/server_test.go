@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,47 +10,30 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/logtest"
 )
 
 // long is a time-out that no test waits for.
 const long = time.Minute
-
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // running is a server under test.
 type running struct {
 	address string
 	stop    context.CancelFunc
 	ended   chan error
-	log     *lines
+	log     *logtest.Lines
 }
 
 func start(t *testing.T, h http.HandlerFunc, change func(*Config)) *running {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := &running{address: listener.Addr().String(), ended: make(chan error, 1), log: &lines{}}
+	s := &running{address: listener.Addr().String(), ended: make(chan error, 1), log: &logtest.Lines{}}
 	cfg := Config{
 		Handler: h, MaxHeader: 4096,
 		ReadTimeout: long, WriteTimeout: long, IdleTimeout: long, ShutdownTimeout: long,
@@ -211,7 +193,7 @@ func TestHeaderTooLong(t *testing.T) {
 
 // TestNoise: a handshake that fails is no warning.
 func TestNoise(t *testing.T) {
-	out := &lines{}
+	out := &logtest.Lines{}
 	l := complaints(slog.New(slog.NewTextHandler(out, nil)))
 	l.Print("http: TLS handshake error from 127.0.0.1:1: EOF")
 	require.Empty(t, out.String())
