@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"encoding/binary"
 	"math/bits"
 
 	"github.com/tickgate/tickgate/bucket"
@@ -226,15 +225,7 @@ func (t *Table) names(w place) (apikey, endpoint string) {
 	a, e := identApikey(id), identEndpoint(id)
 	var buf [2*maxName + 8]byte
 	n := min(a+e, 2*maxName)
-	for j := 0; j < n; j += 8 {
-		var word uint64
-		if j < inlineKey {
-			word = w.s.key[j/8].Load()
-		} else {
-			word = t.ext(w.i)[(j-inlineKey)/8].Load()
-		}
-		binary.LittleEndian.PutUint64(buf[j:], word)
-	}
+	t.keyBytes(w, buf[:], n)
 	a = min(a, n)
 	return string(buf[:a]), string(buf[a:n])
 }

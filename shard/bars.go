@@ -227,14 +227,6 @@ func (t *Table) hasApikey(w place, apikey string) bool {
 		return false
 	}
 	var b [maxName + 8]byte
-	for j := 0; j < n; j += 8 {
-		var word uint64
-		if j < inlineKey {
-			word = w.s.key[j/8].Load()
-		} else {
-			word = t.ext(w.i)[(j-inlineKey)/8].Load()
-		}
-		binary.LittleEndian.PutUint64(b[j:], word)
-	}
+	t.keyBytes(w, b[:], n)
 	return string(b[:n]) == apikey
 }

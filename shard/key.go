@@ -115,6 +115,20 @@ func (t *Table) isTail(i uint32, tail []byte) bool {
 	return true
 }
 
+// keyBytes copies the first n bytes of the key at w to b, which has room for whole words
+// of eight. They count only if w's incarnation did not change meanwhile.
+func (t *Table) keyBytes(w place, b []byte, n int) {
+	for j := 0; j < n; j += 8 {
+		var word uint64
+		if j < inlineKey {
+			word = w.s.key[j/8].Load()
+		} else {
+			word = t.ext(w.i)[(j-inlineKey)/8].Load()
+		}
+		binary.LittleEndian.PutUint64(b[j:], word)
+	}
+}
+
 // write puts k into slot i, which the caller owns.
 func (t *Table) write(i uint32, s *slot, k *Key) {
 	s.ident.Store(k.ident)
