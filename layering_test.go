@@ -3,9 +3,11 @@ package tickgate_test
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,4 +163,36 @@ func TestLayeringNoCgoNoLinkname(t *testing.T) {
 		return nil
 	}))
 	require.Greater(t, files, 50)
+}
+
+// modules are the adapters that are modules of their own, and what of the limiter they
+// import: the gate and what a configuration is made of, nothing below and nothing beside.
+var modules = map[string][]string{
+	"adapter/envoyrls":  {"", "/clock", "/policy"},
+	"adapter/grpclimit": {""},
+	"adapter/pgconfig":  {"", "/adapter/pgconfig/policyfile", "/policy"},
+	"adapter/promlimit": {"", "/clock", "/idem", "/policy"},
+}
+
+func TestLayeringAdapters(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command")
+	}
+	for dir, want := range modules {
+		if _, err := os.Stat(dir); err != nil {
+			continue // this module alone, without the repository
+		}
+		cmd := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, "./...")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
+		out, err := cmd.Output()
+		require.NoError(t, err, dir)
+		ours := map[string]bool{}
+		for _, path := range strings.Fields(string(out)) {
+			require.NotContains(t, path, "testify", dir)
+			if rest, ok := strings.CutPrefix(path, module); ok {
+				ours[rest] = true
+			}
+		}
+		require.ElementsMatch(t, want, slices.Collect(maps.Keys(ours)), dir)
+	}
 }
