@@ -54,7 +54,7 @@ func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 		return err
 	}
 	before := g.routes.Load()
-	now := g.now()
+	now := g.Now()
 	r := &routes{set: set.Clone(), byName: make(map[string]*route, len(set))}
 	plans, faults := g.compileSet(set, before, anew)
 	if faults != nil {
@@ -93,7 +93,7 @@ func (g *Gate) apply(set policy.Set, anew map[string]*share) error {
 func (g *Gate) compileSet(set policy.Set, before *routes, anew map[string]*share) ([]*bucket.Plan, error) {
 	plans := make([]*bucket.Plan, len(set))
 	var faults error
-	fresh, now := 0, g.now()
+	fresh, now := 0, g.Now()
 	stood := map[string]policy.Policy{}
 	if before != nil {
 		for _, p := range before.set {

@@ -62,6 +62,6 @@ func (o Operator) audit(c Change) {
 		return
 	}
 	c.Who = o.who
-	c.When = time.Unix(0, o.g.wall.UnixNano(o.g.now()))
+	c.When = time.Unix(0, o.g.wall.UnixNano(o.g.Now()))
 	o.g.hook(c)
 }

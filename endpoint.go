@@ -45,7 +45,7 @@ func (e Endpoint) Take(apikey string, n int64) (d Decision) {
 		d.refuse(BadRequest)
 		return d
 	}
-	e.g.takeAt(&d, e.g.now(), apikey, e.name, n)
+	e.g.takeAt(&d, e.g.Now(), apikey, e.name, n)
 	return d
 }
 

@@ -38,7 +38,7 @@ func (h Handle) SyncUsed(d Decision, limit string, used int64) {
 	if !d.Allowed || !d.receipt.known || d.receipt.gate != to.g.number {
 		return
 	}
-	to.pin.SyncUsed(to.g.now(), shard.Synced{
+	to.pin.SyncUsed(to.g.Now(), shard.Synced{
 		At: d.receipt.charged.At, Slot: d.receipt.slot, Gen: d.receipt.gen, Marks: &d.receipt.marks,
 	}, limit, used)
 	runtime.KeepAlive(to)
@@ -51,7 +51,7 @@ func (h Handle) SyncUsed(d Decision, limit string, used int64) {
 // fills it. More is not counted. n < 0 is ignored and counted as a bad request.
 func (h Handle) Charge(n int64) {
 	if to, why := h.resolve(); why == OK && to.counts(n) {
-		to.pin.Charge(to.g.now(), n)
+		to.pin.Charge(to.g.Now(), n)
 		runtime.KeepAlive(to)
 	}
 }
@@ -60,7 +60,7 @@ func (h Handle) Charge(n int64) {
 // used: down to nothing used. n < 0 is ignored and counted as a bad request.
 func (h Handle) Credit(n int64) {
 	if to, why := h.resolve(); why == OK && to.counts(n) {
-		to.pin.Credit(to.g.now(), n)
+		to.pin.Credit(to.g.Now(), n)
 		runtime.KeepAlive(to)
 		to.g.waits.wake()
 	}
@@ -75,7 +75,7 @@ func (h Handle) CreditLimit(limit string, n int64) { h.one(limit, n, (*shard.Pin
 
 func (h Handle) one(limit string, n int64, do func(*shard.Pin, clock.Time, string, int64) bool) {
 	if to, why := h.resolve(); why == OK && to.counts(n) {
-		if !do(&to.pin, to.g.now(), limit, n) {
+		if !do(&to.pin, to.g.Now(), limit, n) {
 			to.g.bad.Inc()
 		}
 		runtime.KeepAlive(to)

@@ -73,9 +73,6 @@ func (g *Gate) Close() error { return nil }
 // Now reads the gate's clock, for the methods that take the time.
 func (g *Gate) Now() clock.Time { return g.ticker.Now() }
 
-// now is Now.
-func (g *Gate) now() clock.Time { return g.ticker.Now() }
-
 // maxName is the longest apikey or endpoint, in bytes.
 const maxName = 256
 

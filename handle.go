@@ -66,7 +66,7 @@ func (g *Gate) hold(apikey, endpoint string) (*handle, Reason) {
 		} else {
 			k = p.Unnamed(apikey, endpoint, make([]byte, 0, 2*maxName))
 		}
-		pin, v := g.table.Pin(p, &k, g.now())
+		pin, v := g.table.Pin(p, &k, g.Now())
 		if v != shard.Allowed {
 			return nil, Full
 		}
@@ -86,7 +86,7 @@ func (h Handle) Allow() bool {
 	if h.h == nil {
 		return false
 	}
-	return h.AllowAt(h.h.g.now(), 1)
+	return h.AllowAt(h.h.g.Now(), 1)
 }
 
 // AllowAt takes n tokens at now and reports whether they were there. now is a
@@ -115,7 +115,7 @@ func (h Handle) Take(n int64) (d Decision) {
 		d.refuse(BadRequest)
 		return d
 	}
-	h.takeAt(&d, h.h.g.now(), &shard.Ask{N: n})
+	h.takeAt(&d, h.h.g.Now(), &shard.Ask{N: n})
 	return d
 }
 

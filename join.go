@@ -109,7 +109,7 @@ func (g Group) Allow() bool {
 	if g.g == nil {
 		return false
 	}
-	return g.AllowAt(g.g.gate.now(), 1)
+	return g.AllowAt(g.g.gate.Now(), 1)
 }
 
 // AllowAt takes n tokens from every key at now, or from none, and reports whether
@@ -268,7 +268,7 @@ func (g Group) SyncUsed(d Decision, member int, limit string, used int64) {
 		return
 	}
 	if j, ok := g.current(d); ok && d.receipt.known && member >= 0 && member < len(j.pins) {
-		j.of.SyncUsed(g.g.gate.now(), d.receipt.charged.At, &d.receipt.marks, member, limit, used)
+		j.of.SyncUsed(g.g.gate.Now(), d.receipt.charged.At, &d.receipt.marks, member, limit, used)
 		runtime.KeepAlive(g.g)
 		g.g.gate.waits.wake()
 	}

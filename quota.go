@@ -62,7 +62,7 @@ func (g *Gate) each(apikey string, each func(*Quota) bool) {
 	}
 	g.mu.Unlock()
 	var q Quota
-	g.table.Each(apikey, g.now(), func(l *shard.Levels) bool {
+	g.table.Each(apikey, g.Now(), func(l *shard.Levels) bool {
 		q.APIKey, q.Endpoint, q.Policy = l.APIKey, l.Endpoint, names[l.Policy]
 		if q.Endpoint == "" {
 			q.Endpoint = q.Policy

@@ -129,6 +129,6 @@ func (r Reservation) CancelAt(now clock.Time) {
 // Cancel is CancelAt with the clock's time.
 func (r Reservation) Cancel() {
 	if r.h != nil {
-		r.CancelAt(r.h.g.now())
+		r.CancelAt(r.h.g.Now())
 	}
 }

@@ -19,7 +19,7 @@ func (g *Gate) AllowN(apikey, endpoint string, n int64) bool {
 	p, named := r.find(endpoint)
 	switch {
 	case p == nil || n <= 0 || badName(apikey) || badName(endpoint):
-		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
+		return g.TakeAt(g.Now(), apikey, endpoint, n).Allowed
 	case !named:
 		return g.allowOther(p, apikey, endpoint, n)
 	}
@@ -46,10 +46,10 @@ func (g *Gate) allowNamed(p *shard.Policy, apikey string, n int64) bool {
 func (g *Gate) allowOther(p *shard.Policy, apikey, endpoint string, n int64) bool {
 	var buf [96]byte
 	if len(apikey)+len(endpoint) > len(buf) {
-		return g.TakeAt(g.now(), apikey, endpoint, n).Allowed
+		return g.TakeAt(g.Now(), apikey, endpoint, n).Allowed
 	}
 	k := p.Unnamed(apikey, endpoint, buf[:])
-	return g.allow(p, &k, g.now(), n)
+	return g.allow(p, &k, g.Now(), n)
 }
 
 // allow decides and counts. The gate is kept alive while it does: the table's
@@ -70,7 +70,7 @@ func (g *Gate) allow(p *shard.Policy, k *shard.Key, now clock.Time, n int64) boo
 
 // Take is TakeAt with the clock's time.
 func (g *Gate) Take(apikey, endpoint string, n int64) (d Decision) {
-	g.takeAt(&d, g.now(), apikey, endpoint, n)
+	g.takeAt(&d, g.Now(), apikey, endpoint, n)
 	return d
 }
 

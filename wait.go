@@ -88,7 +88,7 @@ func (h Handle) serve(ctx context.Context, n int64, w *waiter) error {
 			}
 			return h.unwaited(n)
 		}
-		now := to.g.now()
+		now := to.g.Now()
 		if held != nil && held.h != to {
 			held.Cancel() // the key is under another policy now
 			held = nil
@@ -116,7 +116,7 @@ func (h Handle) serve(ctx context.Context, n int64, w *waiter) error {
 		case <-ctx.Done():
 			// At its last moment the tokens may be there.
 			if to, why := h.resolve(); why == OK && held != nil && held.h == to {
-				if wait, res, err := to.turn(to.g.now(), n, held); err == nil && wait == 0 {
+				if wait, res, err := to.turn(to.g.Now(), n, held); err == nil && wait == 0 {
 					held = nil
 					return nil
 				} else {
@@ -214,7 +214,7 @@ func (h Handle) hopeless(ctx context.Context, w *waiter) error {
 	if to.inShadow() {
 		return nil // first in line, it need not wait
 	}
-	v, due := to.pin.Outlook(to.g.now(), w.ahead(), w.n)
+	v, due := to.pin.Outlook(to.g.Now(), w.ahead(), w.n)
 	runtime.KeepAlive(to)
 	if v != shard.Allowed {
 		return unusable(verdicts[v])
