@@ -60,8 +60,7 @@ unit: ## tests of every module
 
 race: ## tests of the concurrent packages under the race detector
 	@if [ "$(RACE)" = 1 ]; then \
-		go test -race -short -timeout 15m ./...; (cd proof && go test -race -short -timeout 10m ./...); \
-		for m in redisync adapter/grpclimit adapter/promlimit adapter/envoyrls adapter/pgconfig cmd/tickgate; do (cd $$m && go test -race -short -timeout 10m ./...); done; \
+		for m in $(filter-out bench pprof,$(MODULES)); do (cd $$m && go test -race -short -timeout 15m ./...); done; \
 	else echo "skipped: race tests (no cgo: install gcc)"; fi
 
 tags: ## tests without assembly, and with invariants checked
