@@ -5,10 +5,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
+	"strings"
 	"sync"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/adapter/httplimit"
@@ -70,29 +68,9 @@ type handler struct {
 // room is what a request needs, for use again.
 type room struct {
 	body []byte
-	ask  body
 	reqs []tickgate.Request
 	out  []tickgate.Decision
 	text []byte
-}
-
-// body is what a client sends: one request, or many.
-type body struct {
-	one
-	Requests []one `json:"requests"`
-}
-
-type one struct {
-	APIKey   string `json:"apikey"`
-	Endpoint string `json:"endpoint"`
-	N        *int64 `json:"n"`
-}
-
-func (o *one) cost() int64 {
-	if o.N == nil {
-		return 1
-	}
-	return *o.N
 }
 
 // maxRoom is the most requests whose memory is kept.
@@ -109,7 +87,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m = &room{}
 	}
 	defer func() {
-		if cap(m.out) <= maxRoom && cap(m.body) <= 64<<10 {
+		if cap(m.reqs) <= maxRoom && cap(m.body) <= 64<<10 {
 			h.rooms.Put(m)
 		}
 	}()
@@ -126,25 +104,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusBadRequest, "body_unreadable", "The body ended too early.")
 		return
 	}
-	m.ask = body{Requests: m.ask.Requests[:0]}
-	if err := json.Unmarshal(m.body, &m.ask, json.RejectUnknownMembers(true)); err != nil {
-		refuse(w, r, http.StatusBadRequest, "body_invalid", `The body must be {"apikey":…,"endpoint":…,"n":…}, or {"requests":[…]} of such.`)
-		return
-	}
-	switch many := len(m.ask.Requests); {
-	case many > MaxRequests:
-		refuse(w, r, http.StatusRequestEntityTooLarge, "too_many", "There may be at most "+strconv.Itoa(MaxRequests)+" requests.")
-	case many > 0 && m.ask.one != one{}:
-		refuse(w, r, http.StatusBadRequest, "body_invalid", "The body must be one request, or have requests; not both.")
-	case many > 0:
+	reqs, is, fault := read(m.body, m.reqs)
+	m.reqs = reqs
+	defer clear(reqs) // of names that nobody needs any more
+	switch {
+	case fault != nil:
+		httplimit.WriteError(w, r, fault)
+	case is == several:
 		h.decide(m)
 		send(w, m.text)
-	case m.ask.APIKey == "" || m.ask.Endpoint == "":
-		refuse(w, r, http.StatusBadRequest, "body_invalid", "apikey and endpoint must be given.")
 	default:
-		n, apikey := m.ask.cost(), h.cfg.Name(m.ask.APIKey)
-		d := h.cfg.Take(apikey, m.ask.Endpoint, n)
-		h.tell(apikey, m.ask.Endpoint, n, &d)
+		q := &reqs[0]
+		q.APIKey = h.cfg.Name(q.APIKey)
+		d := h.cfg.Take(q.APIKey, q.Endpoint, q.N)
+		h.tell(q, &d)
 		m.text = append(appendDecision(m.text[:0], &d), '\n')
 		send(w, m.text)
 	}
@@ -152,11 +125,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // decide decides all requests of a body, and writes the answer.
 func (h *handler) decide(m *room) {
-	n := len(m.ask.Requests)
-	m.reqs = m.reqs[:0]
-	for i := range m.ask.Requests {
-		q := &m.ask.Requests[i]
-		m.reqs = append(m.reqs, tickgate.Request{APIKey: h.cfg.Name(q.APIKey), Endpoint: q.Endpoint, N: q.cost()})
+	n := len(m.reqs)
+	for i := range m.reqs {
+		m.reqs[i].APIKey = h.cfg.Name(m.reqs[i].APIKey)
 	}
 	if cap(m.out) < n {
 		m.out = make([]tickgate.Decision, n)
@@ -173,16 +144,16 @@ func (h *handler) decide(m *room) {
 			m.out[i] = h.cfg.Ask(q.APIKey, q.Endpoint, q.N)
 		}
 		m.text = appendDecision(m.text, &m.out[i])
-		h.tell(q.APIKey, q.Endpoint, q.N, &m.out[i])
+		h.tell(q, &m.out[i])
 	}
 	m.text = append(m.text, ']', '}', '\n')
-	clear(m.reqs) // of names that nobody needs any more
-	clear(m.ask.Requests)
 }
 
-func (h *handler) tell(apikey, endpoint string, n int64, d *tickgate.Decision) {
+// tell tells of a denial. Its names are copies: who keeps them does not keep the body
+// that they lie in.
+func (h *handler) tell(q *tickgate.Request, d *tickgate.Decision) {
 	if !d.Allowed && h.cfg.Denied != nil {
-		h.cfg.Denied(apikey, endpoint, n, d)
+		h.cfg.Denied(strings.Clone(q.APIKey), strings.Clone(q.Endpoint), q.N, d)
 	}
 }
 
