@@ -85,9 +85,9 @@ fuzz: ## every fuzz target for 30 s
 bench: ## measure everything beside the floor and the peers, print one table (about 6 minutes; leave the machine alone)
 	@cd bench && for i in $$(seq $(COUNT)); do go test -run '^$$' -bench . -benchtime=$(BENCHTIME) -timeout 20m; done | go run ./cmd/table -v
 
-load: ## HTTP with wrk, bare and behind the limiter, then a million requests of 100,000 callers (about 6 minutes)
+load: ## HTTP with wrk, bare and behind the limiter, the check API, then a million requests of 100,000 callers (about 8 minutes)
 	@.ci/install wrk=wrk
-	@cd bench && go run ./load && go run ./load -growth
+	@cd bench && go run ./load && go run ./load -take && go run ./load -growth
 
 profile: ## profiles of every path, with graphs; fails where a decision locks, waits or allocates (about 1 minute)
 	@cd pprof && go run ./capture

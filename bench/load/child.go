@@ -21,22 +21,35 @@ type child struct {
 	stdin io.Closer
 }
 
-// start starts this program as the server of a kind, and returns when it listens. The
-// server ends with ctx, with end, and with this process, however that ends.
-func start(ctx context.Context, kind string, callers int, stderr io.Writer) (*child, error) {
+// start starts the server of a kind, and returns when it listens: tickgate itself, if
+// the kind is for that, else this program. The server ends with ctx and with end; this
+// program as a server also ends with this process, however that ends.
+func start(ctx context.Context, o *options, kind string, stderr io.Writer) (*child, error) {
+	if isTake(kind) {
+		return launch(kind, takeCommand(ctx, o), (*exec.Cmd).StderrPipe, takeAddress)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-serve", kind, "-until-eof", "-callers", strconv.Itoa(callers))
+	cmd := exec.CommandContext(ctx, self, "-serve", kind, "-until-eof", "-callers", strconv.Itoa(o.callers))
 	cmd.Stderr = stderr
+	return launch(kind, cmd, (*exec.Cmd).StdoutPipe, func(line string) string {
+		fields := strings.Fields(line)
+		return fields[len(fields)-1]
+	})
+}
+
+// launch starts a server that says where it listens in a line of a pipe: where returns
+// the URL of that line, and nothing of others.
+func launch(kind string, cmd *exec.Cmd, pipe func(*exec.Cmd) (io.ReadCloser, error), where func(line string) string) (*child, error) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 3 * time.Second
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	stdout, err := cmd.StdoutPipe()
+	said, err := pipe(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +57,18 @@ func start(ctx context.Context, kind string, callers int, stderr io.Writer) (*ch
 		return nil, err
 	}
 	c := &child{kind: kind, cmd: cmd, stdin: stdin}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	fields := strings.Fields(line)
-	if err != nil || len(fields) == 0 {
-		c.end()
-		return nil, fmt.Errorf("the server %s did not start: %w", kind, err)
+	var before strings.Builder
+	lines := bufio.NewReader(said)
+	for c.url == "" {
+		line, err := lines.ReadString('\n')
+		before.WriteString(line)
+		if err != nil {
+			c.end()
+			return nil, fmt.Errorf("the server %s did not start: %w: %s", kind, err, before.String())
+		}
+		c.url = where(line)
 	}
-	c.url = fields[len(fields)-1]
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the server
 	return c, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,10 +31,15 @@ func compare(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(strings.Split(o.servers, ","), isTake) && o.tickgate == "" {
+		if o.tickgate, err = buildTickgate(ctx, dir); err != nil {
+			return err
+		}
+	}
 	var servers []*child
 	var all []series
 	for _, kind := range strings.Split(o.servers, ",") {
-		c, err := start(ctx, kind, o.callers, stderr)
+		c, err := start(ctx, o, kind, stderr)
 		if err != nil {
 			return err
 		}
@@ -86,13 +92,24 @@ func check(kind string, s *sample) error {
 	return nil
 }
 
+// request is what a server is asked, for the first caller.
+func request(ctx context.Context, c *child) (*http.Request, error) {
+	if strings.HasPrefix(c.kind, take) {
+		return takeRequest(ctx, c)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+queryPath, http.NoBody)
+	if err == nil {
+		r.Header.Set("Authorization", "Bearer "+caller(0))
+	}
+	return r, err
+}
+
 // describe asks a server once and says what it sent.
 func describe(ctx context.Context, c *child) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+queryPath, http.NoBody)
+	r, err := request(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	r.Header.Set("Authorization", "Bearer "+caller(0))
 	r.Close = true
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {

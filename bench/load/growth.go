@@ -25,7 +25,7 @@ var grown = bounds{goroutines: 8, heap: 4 << 20, rss: 24 << 20}
 // growProcess looks for growth in a server in a process of its own, and prints what it
 // saw.
 func growProcess(ctx context.Context, o *options, stdout, stderr io.Writer) error {
-	c, err := start(ctx, "growth", o.callers, stderr)
+	c, err := start(ctx, o, "growth", stderr)
 	if err != nil {
 		return err
 	}

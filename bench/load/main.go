@@ -2,6 +2,7 @@
 // HTTP, on one machine, over loopback.
 //
 //	go run ./load                 # wrk against the servers in turn, one table
+//	go run ./load -take           # the same against tickgate serve, POST /v1/take
 //	go run ./load -growth         # a million requests: do goroutines or memory grow?
 //	go run ./load -serve allow    # one server by itself, until SIGTERM
 //
@@ -19,6 +20,13 @@
 //	list          a mux, and a handler that encodes ten results as JSON
 //	list-allow    the same behind a limiter that lets everything pass
 //	list-deny     list behind a limiter whose quotas are used up
+//
+// and with -take
+//
+//	take-bare     a mux, and a handler that reads the body and writes a decision, made once
+//	take-timed    the same with the time-outs that tickgate serve has
+//	take          tickgate serve with 10,000 callers, one key in a request
+//	take-64       the same, 64 keys in a request
 //
 // The canned ones have no limiter. Beside them the limiter's own work is seen, and
 // beside bare also what it costs net/http to send longer answers.
@@ -63,6 +71,9 @@ type options struct {
 	warmup   int
 	clients  int
 
+	take     bool
+	tickgate string
+
 	callers     int
 	servers     string
 	connections int
@@ -83,8 +94,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.IntVar(&o.requests, "requests", 1_000_000, "with -growth: requests between the two looks")
 	flags.IntVar(&o.warmup, "warmup", 200_000, "with -growth: requests before the first look")
 	flags.IntVar(&o.clients, "clients", 32, "with -growth: connections")
+	flags.BoolVar(&o.take, "take", false, "load the check API of tickgate serve, instead of httplimit")
+	flags.StringVar(&o.tickgate, "tickgate", "", "with -take: the program; empty: build it from ../cmd/tickgate")
 	flags.IntVar(&o.callers, "callers", 0, "different callers; 0: 10000, with -growth 100000")
-	flags.StringVar(&o.servers, "servers", strings.Join(loaded, ","), "what to load, bare first")
+	flags.StringVar(&o.servers, "servers", "", "what to load, the bare one first; empty: all")
 	flags.IntVar(&o.connections, "connections", 64, "connections of wrk")
 	flags.IntVar(&o.rounds, "rounds", 4, "rounds")
 	flags.DurationVar(&o.round, "round", 5*time.Second, "length of a server's turn in a round, in whole seconds")

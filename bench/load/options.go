@@ -47,20 +47,30 @@ func (o *options) check() error {
 	if o.serve != "" && o.growth {
 		faults = append(faults, errors.New("-serve and -growth exclude each other: -growth starts its server itself"))
 	}
+	if o.take && (o.growth || o.serve != "") {
+		faults = append(faults, errors.New("-take excludes -growth and -serve"))
+	}
 	if o.growth && o.warmup < 2*o.callers {
 		faults = append(faults, fmt.Errorf("-warmup is %d: must be at least twice the -callers, so that each of the %d was seen", o.warmup, o.callers))
+	}
+	all := loaded
+	if o.take {
+		all = takes
+	}
+	if o.servers == "" {
+		o.servers = strings.Join(all, ",")
 	}
 	names := strings.Split(o.servers, ",")
 	for i, name := range names {
 		switch {
-		case !slices.Contains(loaded, name):
-			faults = append(faults, fmt.Errorf("-servers has %q: must be of %s", name, strings.Join(loaded, ", ")))
+		case !slices.Contains(all, name):
+			faults = append(faults, fmt.Errorf("-servers has %q: must be of %s", name, strings.Join(all, ", ")))
 		case slices.Contains(names[:i], name):
 			faults = append(faults, fmt.Errorf("-servers has %s twice", name))
 		}
 	}
-	if names[0] != "bare" {
-		faults = append(faults, errors.New("-servers must begin with bare: the others are compared with it"))
+	if names[0] != all[0] {
+		faults = append(faults, fmt.Errorf("-servers must begin with %s: the others are compared with it", all[0]))
 	}
 	return errors.Join(faults...)
 }

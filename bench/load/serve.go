@@ -13,7 +13,7 @@ import (
 
 // serve serves on loopback until ctx is done, and prints where.
 //
-// The server has no time-outs: each would cost the bare handler a system call or a
+// Servers have no time-outs but for take-timed: each would cost the bare handler a system call or a
 // timer for every request, and make what stands before it look cheap. Nobody but this
 // machine can reach it.
 func serve(ctx context.Context, s *service, port int, stdout io.Writer) error {
@@ -22,6 +22,9 @@ func serve(ctx context.Context, s *service, port int, stdout io.Writer) error {
 		return err
 	}
 	server := &http.Server{Handler: s.mux}
+	if s.kind == takeTimed {
+		setTimeouts(server)
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	fmt.Fprintf(stdout, "%s listens on http://%s\n", s.kind, l.Addr())

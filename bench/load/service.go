@@ -14,10 +14,12 @@ import (
 	"github.com/tickgate/tickgate/policy"
 )
 
-// loaded are the services that are compared, and kinds are all.
+// loaded are the services that are compared, takes the servers of the check API that
+// are, and kinds are all that this program can be.
 var (
 	loaded = []string{"bare", plain, "allow", "allow-canned", "deny", "deny-canned", "list", "list-allow", "list-deny"}
-	kinds  = append(loaded[:len(loaded):len(loaded)], "growth")
+	takes  = []string{takeBare, takeTimed, take, takeMany}
+	kinds  = append(loaded[:len(loaded):len(loaded)], takeBare, takeTimed, "growth")
 )
 
 // The endpoints. Only the service growth has the second.
@@ -63,6 +65,10 @@ func newService(kind string, callers int, now clock.Clock) (*service, error) {
 	handler, kind := handlerOf(kind)
 	s := &service{kind: kind, mux: http.NewServeMux()}
 	s.mux.HandleFunc("GET "+statePath, s.state)
+	if kind == takeBare || kind == takeTimed {
+		s.mux.HandleFunc("POST "+takePath, bareTake)
+		return s, nil
+	}
 	answer := http.Handler(handler)
 	if kind == "bare" {
 		s.mux.Handle(query, answer)

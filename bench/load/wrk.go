@@ -50,6 +50,17 @@ type sample struct {
 
 func (s *sample) perSecond() float64 { return float64(s.requests) / s.took.Seconds() }
 
+// asks is what the script is to ask of a kind of server.
+func asks(kind string) string {
+	switch {
+	case kind == takeMany:
+		return takeMany
+	case strings.HasPrefix(kind, take):
+		return take
+	}
+	return "query"
+}
+
 // run loads a server for a time. There is one thread: it shares the processors with
 // the server, and more would only take turns with it.
 func (w *wrk) run(ctx context.Context, c *child, d time.Duration) (sample, error) {
@@ -59,7 +70,7 @@ func (w *wrk) run(ctx context.Context, c *child, d time.Duration) (sample, error
 	}
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, w.program, "-t1", fmt.Sprintf("-c%d", w.connections),
-		fmt.Sprintf("-d%ds", int(d.Seconds())), "-s", w.script, c.url+queryPath, "--", strconv.Itoa(w.callers))
+		fmt.Sprintf("-d%ds", int(d.Seconds())), "-s", w.script, c.url, "--", strconv.Itoa(w.callers), asks(c.kind))
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("wrk against %s: %w: %s", c.kind, err, bytes.TrimSpace(out.Bytes()))

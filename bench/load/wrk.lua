@@ -1,16 +1,45 @@
 -- Requests of many callers for wrk, one after the other:
 --
---   wrk -t1 -c64 -d5s -s wrk.lua http://127.0.0.1:PORT/query -- CALLERS
+--   wrk -t1 -c64 -d5s -s wrk.lua http://127.0.0.1:PORT -- CALLERS [query|take|take-64]
 --
+-- query asks a service, take the check API, take-64 the same for 64 callers at once.
 -- The requests are written once, so that wrk takes little of the processors.
 
 local requests, n, i = {}, 0, 0
 
+local function account(k, callers)
+  return string.format("account-%06d", k % callers)
+end
+
+local function query(k, callers)
+  return wrk.format("GET", "/query", { Authorization = "Bearer " .. account(k, callers) })
+end
+
+local function one(k, callers)
+  return string.format('{"apikey":"%s","endpoint":"order.new","n":1}', account(k, callers))
+end
+
+local function post(body)
+  return wrk.format("POST", "/v1/take", { ["Content-Type"] = "application/json" }, body)
+end
+
+local function take(k, callers)
+  return post(one(k, callers))
+end
+
+local function take64(k, callers)
+  local all = {}
+  for j = 0, 63 do all[j + 1] = one(64 * k + j, callers) end
+  return post('{"requests":[' .. table.concat(all, ",") .. "]}")
+end
+
 function init(args)
-  n = tonumber(args[1]) or 10000
-  for k = 1, n do
-    requests[k] = wrk.format("GET", nil, { Authorization = string.format("Bearer account-%06d", k - 1) })
-  end
+  local callers, what = tonumber(args[1]) or 10000, args[2] or "query"
+  n = callers
+  local ask = query
+  if what == "take" then ask = take end
+  if what == "take-64" then ask, n = take64, math.max(1, math.floor(callers / 64)) end
+  for k = 1, n do requests[k] = ask(k - 1, callers) end
 end
 
 function request()
