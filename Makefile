@@ -11,8 +11,6 @@ MODULES   := . redisync adapter/grpclimit adapter/promlimit adapter/envoyrls ada
 PLATFORMS := linux/arm64 linux/386 windows/amd64 darwin/arm64 js/wasm
 
 FUZZTIME  ?= 3s     # for each target; 30s by make fuzz
-BENCHTIME ?= 200ms
-COUNT     ?= 6
 RACE      := $(shell go env CGO_ENABLED)
 
 # Every module must build by itself, from its replace directives.
@@ -82,8 +80,8 @@ api: ## write down anew what the packages of the root module export
 fuzz: ## every fuzz target for 30 s
 	@$(MAKE) fuzz-short FUZZTIME=30s
 
-bench: ## measure everything beside the floor and the peers, print one table (about 6 minutes; leave the machine alone)
-	@cd bench && for i in $$(seq $(COUNT)); do go test -run '^$$' -bench . -benchtime=$(BENCHTIME) -timeout 20m; done | go run ./cmd/table -v
+bench: ## measure everything beside the floor and the peers; reports in bench/out (at most 10 minutes; leave the machine alone)
+	@cd bench && go run ./cmd/report
 
 load: ## HTTP with wrk, bare and behind the limiter, the check API, then a million requests of 100,000 callers (about 8 minutes)
 	@.ci/install wrk=wrk
@@ -110,4 +108,4 @@ model: ## check the models of the protocol with spin
 	else echo "skipped: the models (spin is not installed; on Debian: apt-get install spin)"; fi
 
 clean: ## remove what the targets above leave behind
-	@rm -rf bin; go clean -testcache -fuzzcache
+	@rm -rf bin bench/out; go clean -testcache -fuzzcache

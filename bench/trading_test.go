@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
@@ -23,7 +25,9 @@ var tradingCases = []tradingCase{
 	{"two-limits", []string{"2000000/s", "200000000/m"}, 1},
 	{"six-limits", []string{"2000000/s", "200000000/m", "9000/ms", "3000000/s", "4000000/s", "5000000/s"}, 1},
 	{"aligned", []string{"2000000/s aligned"}, 1},
-	{"from-first", []string{"2000000/s from-first"}, 1},
+	// A window of more than some thousand tokens ends up to a quantum late and
+	// admits nothing meanwhile; this one has an end that is exact.
+	{"from-first", []string{"2000/ms from-first"}, 1},
 	{"rolling-10", []string{"10/8us rolling"}, 1},
 	{"rolling-1000", []string{"1000/900us rolling"}, 1},
 	{"rate-and-rolling", []string{"2000000/s", "10/8us rolling"}, 1},
@@ -54,26 +58,26 @@ func benchmarkTrading(b *testing.B) {
 }
 
 // open makes a gate for the case and returns its call.
-func (c tradingCase) open(b *testing.B) func(clock.Time, int64) bool {
-	b.Helper()
+func (c tradingCase) open(tb testing.TB) func(clock.Time, int64) bool {
+	tb.Helper()
 	p := policy.Policy{Endpoint: endpointName}
 	for _, text := range c.limits {
 		l, err := policy.ParseLimit(text)
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		p.Limits = append(p.Limits, l)
 	}
 	g, err := tickgate.New(tickgate.Config{Policies: policy.Set{p}, Clock: runtimeClock()})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	b.Cleanup(func() { closeGate(b, g) })
+	tb.Cleanup(func() { closeGate(tb, g) })
 	var handles []tickgate.Handle
 	for _, key := range []string{"session-0001", "account-0001", "firm"}[:c.keys] {
 		h, err := g.Handle(key, endpointName)
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		handles = append(handles, h)
 	}
@@ -82,7 +86,25 @@ func (c tradingCase) open(b *testing.B) func(clock.Time, int64) bool {
 	}
 	group, err := tickgate.Join(handles...)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return group.AllowAt
+}
+
+// TestTradingPathsAdmitEveryCall makes the calls of the benchmarks beyond the end
+// of the longest window that a run goes through many times.
+func TestTradingPathsAdmitEveryCall(t *testing.T) {
+	const calls = 1_100_000 // a microsecond each, past a window of a second
+	for _, c := range tradingCases {
+		t.Run(c.path, func(t *testing.T) {
+			allow, now, denied := c.open(t), clock.Time(time.Hour), 0
+			for range calls {
+				now += 1000
+				if !allow(now, 1) {
+					denied++
+				}
+			}
+			require.Zero(t, denied)
+		})
+	}
 }

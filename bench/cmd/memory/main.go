@@ -4,6 +4,7 @@
 //	go run ./cmd/memory                  # tickgate, a million keys of 24 bytes
 //	go run ./cmd/memory -lib juju
 //	go run ./cmd/memory -lib all         # tickgate and every peer, a process each
+//	go run ./cmd/memory -lib all -bench  # for cmd/table, cmd/report and benchstat
 //
 // The figures are differences within one fresh process, before and after the
 // limiter was filled. They need Linux, for /proc. Exit status: 0 when the
@@ -38,6 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	keys := flags.Int("keys", 1_000_000, "number of keys")
 	room := flags.Int("maxkeys", 0, "MaxKeys of the gate; 0: as many as -keys")
 	asJSON := flags.Bool("json", false, "print one JSON object instead of a table")
+	asBench := flags.Bool("bench", false, "print lines in the form of benchmark results instead of a table")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -52,6 +54,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "memory: -keys must be 1 to %d and -maxkeys 0 to %d\n", maxKeys, maxKeys)
 		return 2
 	}
+	if *asJSON && *asBench {
+		fmt.Fprintln(stderr, "memory: -json and -bench exclude each other: give one")
+		return 2
+	}
+	write := writeTable
+	if *asJSON {
+		write = writeJSON
+	}
+	if *asBench {
+		write = writeBench
+	}
 	if *room == 0 {
 		*room = *keys
 	}
@@ -62,7 +75,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "memory: -lib %q holds no keys or is unknown: use one of %v or all\n", *lib, libs())
 		return 2
 	}
-	if err := report(stdout, names, *keys, *room, *asJSON); err != nil {
+	if err := report(stdout, names, *keys, *room, write); err != nil {
 		fmt.Fprintln(stderr, "memory:", err)
 		return 1
 	}
@@ -90,8 +103,8 @@ func known(name string) bool {
 }
 
 // report measures one library in this process, or each of several in a process
-// of its own, and prints the figures.
-func report(w io.Writer, names []string, keys, room int, asJSON bool) error {
+// of its own, and writes the figures.
+func report(w io.Writer, names []string, keys, room int, write func(io.Writer, []result) error) error {
 	var all []result
 	for _, name := range names {
 		one := measure
@@ -104,15 +117,7 @@ func report(w io.Writer, names []string, keys, room int, asJSON bool) error {
 		}
 		all = append(all, r)
 	}
-	if asJSON {
-		for _, r := range all {
-			if err := json.NewEncoder(w).Encode(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return writeTable(w, all)
+	return write(w, all)
 }
 
 // measureApart measures in a new process of this program.

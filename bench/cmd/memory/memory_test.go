@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/bench/internal/table"
 )
 
 func TestParseStatus(t *testing.T) {
@@ -97,9 +99,22 @@ func TestTableHasALinePerLibrary(t *testing.T) {
 	require.Regexp(t, `(?m)^ *juju .* 999$`, out.String())
 }
 
+func TestBenchIsReadAsResults(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, writeBench(&out, []result{{
+		Lib: "juju", Keys: 1_000_000, Kept: 999_999, RSS: 128.25, Mapped: 200, Heap: 90,
+		GCEmpty: gcTime{Median: 2 * time.Millisecond}, GCFull: gcTime{Median: 5 * time.Millisecond, Least: time.Millisecond},
+	}}))
+	m := table.NewMeasurements()
+	require.NoError(t, m.Read(&out))
+	require.Equal(t, []table.Memory{{
+		Lib: "juju", Keys: "1M", Resident: 128.2, Mapped: 200, Heap: 90, GCEmpty: 2, GCFull: 5, Kept: 999_999,
+	}}, table.New(m).Memory)
+}
+
 func TestWrongArguments(t *testing.T) {
 	for _, args := range [][]string{
-		{"-keys", "0"}, {"-keys", "1000000000"}, {"-maxkeys", "-1"}, {"-lib", "none"}, {"-lib", "uber"}, {"extra"}, {"-what"},
+		{"-keys", "0"}, {"-keys", "1000000000"}, {"-maxkeys", "-1"}, {"-lib", "none"}, {"-lib", "uber"}, {"extra"}, {"-what"}, {"-json", "-bench"},
 	} {
 		var out, fault bytes.Buffer
 		require.Equal(t, 2, run(args, &out, &fault), "%v", args)

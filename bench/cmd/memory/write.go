@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -21,6 +22,29 @@ func writeTable(w io.Writer, all []result) error {
 			r.GCEmpty, r.GCFull, r.GCFull.minus(r.GCEmpty), r.Kept)
 	}
 	return tw.Flush()
+}
+
+// writeJSON writes one object per library.
+func writeJSON(w io.Writer, all []result) error {
+	for _, r := range all {
+		if err := json.NewEncoder(w).Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeBench writes one line per library as a benchmark's result, with the medians
+// of the collections.
+func writeBench(w io.Writer, all []result) error {
+	for _, r := range all {
+		_, err := fmt.Fprintf(w, "BenchmarkMemory/lib=%s/keys=%s 1 %.1f resident-B/key %.1f mapped-B/key %.1f heap-B/key %d gc-empty-ns %d gc-full-ns %d kept-keys\n",
+			r.Lib, load.Label(r.Keys), r.RSS, r.Mapped, r.Heap, r.GCEmpty.Median, r.GCFull.Median, r.Kept)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // String prints the least and the median in milliseconds.

@@ -5,6 +5,8 @@
 //	go test -run '^$' -bench . -count 6 | go run ./cmd/table
 //	go run ./cmd/table -md before.txt
 //
+// cmd/report measures as well, and writes more than a table.
+//
 // It reads the files named, or standard input. With several samples of a figure
 // it takes the median. Exit status: 0 when the table was printed; 1 when the
 // input holds no figures, comes from different machines or holds a failed
@@ -19,6 +21,8 @@ import (
 	"io"
 	"os"
 	"runtime"
+
+	"github.com/tickgate/tickgate/bench/internal/table"
 )
 
 func main() {
@@ -38,26 +42,26 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 2
 	}
 
-	m := newMeasurements()
+	m := table.NewMeasurements()
 	if err := readAll(m, flags.Args(), stdin, echo(*verbose, stderr)); err != nil {
 		fmt.Fprintln(stderr, "table:", err)
 		return 1
 	}
-	m.conditions.setDefault("go", runtime.Version()+" (of this command; the input does not say)")
+	m.Conditions.SetDefault("go", runtime.Version()+" (of this command; the input does not say)")
 
-	t := newTable(m)
-	write := writeText
+	t := table.New(m)
+	write := t.WriteText
 	if *md {
-		write = writeMarkdown
+		write = t.WriteMarkdown
 	}
-	if err := write(stdout, t); err != nil {
+	if err := write(stdout); err != nil {
 		fmt.Fprintln(stderr, "table:", err)
 		return 1
 	}
-	for _, line := range m.failed {
+	for _, line := range m.Failed {
 		fmt.Fprintln(stderr, "table: failed in the input:", line)
 	}
-	if len(m.failed) > 0 || *strict && (len(t.missed) > 0 || len(t.absent) > 0) {
+	if len(m.Failed) > 0 || *strict && len(t.Of(table.Pass)) < len(t.Targets) {
 		return 1
 	}
 	return 0
@@ -71,9 +75,9 @@ func echo(on bool, w io.Writer) io.Writer {
 }
 
 // readAll reads the files into m, or stdin when none is named.
-func readAll(m *measurements, files []string, stdin io.Reader, echo io.Writer) error {
+func readAll(m *table.Measurements, files []string, stdin io.Reader, echo io.Writer) error {
 	if len(files) == 0 {
-		if err := m.read(io.TeeReader(stdin, echo)); err != nil {
+		if err := m.Read(io.TeeReader(stdin, echo)); err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
 	}
@@ -82,19 +86,19 @@ func readAll(m *measurements, files []string, stdin io.Reader, echo io.Writer) e
 			return err
 		}
 	}
-	if len(m.names) == 0 {
+	if len(m.Names) == 0 {
 		return errors.New("no benchmark result in the input: give it the output of go test -bench")
 	}
 	return nil
 }
 
-func readFile(m *measurements, name string, echo io.Writer) error {
+func readFile(m *table.Measurements, name string, echo io.Writer) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := m.read(io.TeeReader(f, echo)); err != nil {
+	if err := m.Read(io.TeeReader(f, echo)); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

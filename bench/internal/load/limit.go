@@ -19,3 +19,10 @@ var (
 	// which the preparation of a run does.
 	Deny = Limit{Outcome: "deny", Tokens: 1, Per: 24 * time.Hour, Burst: 1}
 )
+
+// OfDay is the limit as a fixed window of a day, for limiters that know nothing
+// else: a run stays within one window, and no call finds its counter expired.
+func (l Limit) OfDay() (tokens int64, window time.Duration) {
+	const day = 24 * time.Hour
+	return l.Tokens * int64(day/l.Per), day
+}

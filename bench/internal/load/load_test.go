@@ -2,6 +2,7 @@ package load
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -51,4 +52,12 @@ func TestLabel(t *testing.T) {
 	for n, want := range map[int]string{1: "1", 64: "64", 1000: "1k", 10_000: "10k", 1_000_000: "1M", 1_500_000: "1500k", 1 << 20: "1048576"} {
 		require.Equal(t, want, Label(n))
 	}
+}
+
+func TestOfDayKeepsTheOutcome(t *testing.T) {
+	tokens, window := Allow.OfDay()
+	require.EqualValues(t, 86_400*1e9, tokens)
+	require.Equal(t, 24*time.Hour, window)
+	tokens, _ = Deny.OfDay()
+	require.EqualValues(t, 1, tokens)
 }

@@ -30,7 +30,7 @@ type Lib struct {
 
 // All returns every peer.
 func All() []Lib {
-	return []Lib{xtimeSyncMap, xtimeRWMutex, uber, sethvargo, throttledMap, juju}
+	return []Lib{xtimeSyncMap, xtimeRWMutex, xtimeXsync, uber, sethvargo, throttledMap, juju, ulule, chiHTTPRate}
 }
 
 // Names returns the names of All, with commas between them.

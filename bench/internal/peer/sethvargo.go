@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"time"
 
 	"github.com/sethvargo/go-limiter"
 	"github.com/sethvargo/go-limiter/memorystore"
@@ -21,10 +20,10 @@ import (
 var sethvargo = Lib{
 	Name: "sethvargo", Keyed: true, CanDeny: true,
 	New: func(l load.Limit, keys int) (Limiter, error) {
-		const day = 24 * time.Hour
+		tokens, window := l.OfDay()
 		store, err := memorystore.New(&memorystore.Config{
-			Tokens:       uint64(l.Tokens) * uint64(day/l.Per),
-			Interval:     day,
+			Tokens:       uint64(tokens),
+			Interval:     window,
 			InitialAlloc: keys,
 		})
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package table
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func read(t *testing.T, text string) *measurements {
+func read(t *testing.T, text string) *Measurements {
 	t.Helper()
-	m := newMeasurements()
-	require.NoError(t, m.read(strings.NewReader(text)))
+	m := NewMeasurements()
+	require.NoError(t, m.Read(strings.NewReader(text)))
 	return m
 }
 
@@ -25,26 +25,26 @@ BenchmarkSeed/case=burst-100-of-100/g=1 	 10	 5000 ns/op	 100.0 admitted	 0 deni
 PASS
 ok  	example.com/x	1.234s
 `)
-	require.Equal(t, []string{"Floor/op=cas/g=1", "Seed/case=burst-100-of-100/g=1"}, m.names)
+	require.Equal(t, []string{"Floor/op=cas/g=1", "Seed/case=burst-100-of-100/g=1"}, m.Names)
 	require.Equal(t, []float64{3.2, 3.4}, (*m.samples["Floor/op=cas/g=1"])["ns/op"])
 	require.Equal(t, []float64{0, 0}, (*m.samples["Floor/op=cas/g=1"])["allocs/op"])
-	admitted, ok := m.figure("Seed/case=burst-100-of-100/g=1", "admitted")
+	admitted, ok := m.Figure("Seed/case=burst-100-of-100/g=1", "admitted")
 	require.True(t, ok)
 	require.EqualValues(t, 100, admitted)
-	cpu, _ := m.conditions.get("cpu")
+	cpu, _ := m.Conditions.Get("cpu")
 	require.Equal(t, "Some CPU @ 2.00GHz", cpu)
-	require.Empty(t, m.failed)
+	require.Empty(t, m.Failed)
 }
 
 func TestReadPassesOverWhatIsNoResult(t *testing.T) {
 	m := read(t, "BenchmarkGate\nBenchmarkGate/path=x/g=1-2 \nBenchmarkGate is a word in a sentence\n--- SKIP: BenchmarkGate/path=y/g=1\n")
-	require.Empty(t, m.names)
-	require.Empty(t, m.failed)
+	require.Empty(t, m.Names)
+	require.Empty(t, m.Failed)
 }
 
 func TestReadNotesFailures(t *testing.T) {
 	m := read(t, "BenchmarkGate/path=x/g=1-2  \t--- FAIL: BenchmarkGate/path=x/g=1\n    x_test.go:1: why\npanic: boom\nFAIL\nFAIL\texample.com/x\t1s\n")
-	require.Equal(t, []string{"--- FAIL: BenchmarkGate/path=x/g=1", "panic: boom", "FAIL", "FAIL\texample.com/x\t1s"}, m.failed)
+	require.Equal(t, []string{"--- FAIL: BenchmarkGate/path=x/g=1", "panic: boom", "FAIL", "FAIL\texample.com/x\t1s"}, m.Failed)
 }
 
 func TestReadRefusesBrokenResults(t *testing.T) {
@@ -55,13 +55,13 @@ func TestReadRefusesBrokenResults(t *testing.T) {
 		"go: go1.25\ngo: go1.26":                 "one toolchain",
 		"gomaxprocs: 2 of 2\ngomaxprocs: 1 of 2": "gomaxprocs",
 	} {
-		require.ErrorContains(t, newMeasurements().read(strings.NewReader(line)), want, line)
+		require.ErrorContains(t, NewMeasurements().Read(strings.NewReader(line)), want, line)
 	}
 }
 
 func TestConditionsThatMayDiffer(t *testing.T) {
 	m := read(t, "benchtime: 1s\nbenchtime: 200ms\npkg: a\npkg: b\n")
-	v, _ := m.conditions.get("benchtime")
+	v, _ := m.Conditions.Get("benchtime")
 	require.Equal(t, "1s", v)
 }
 
@@ -84,4 +84,9 @@ func TestField(t *testing.T) {
 	require.Equal(t, "handle-at", field(name, "path"))
 	require.Equal(t, "2", field(name, "g"))
 	require.Empty(t, field(name, "lib"))
+}
+
+func TestConditionsOfARun(t *testing.T) {
+	m := read(t, "# load-before: 0.1 0.2 0.3\n# load-before: 2 2 2\n# a sentence\n")
+	require.Equal(t, Conditions{{"load-before", "0.1 0.2 0.3"}}, m.Conditions)
 }

@@ -1,4 +1,4 @@
-package main
+package table
 
 import (
 	"bufio"
@@ -9,27 +9,30 @@ import (
 	"strings"
 )
 
-// measurements is what the output of one or more runs on one machine holds.
-type measurements struct {
-	conditions conditions
-	names      []string // in the order of the input, without "Benchmark" and the suffix of GOMAXPROCS
+// Measurements is what the output of one or more runs on one machine holds.
+type Measurements struct {
+	Conditions Conditions
+	Names      []string // in the order of the input
+	Failed     []string // lines that say that a benchmark or a package failed
 	samples    map[string]*samples
-	failed     []string // lines that say that a benchmark or a package failed
 }
 
 // samples are the values of one benchmark by unit: ns/op, allocs/op and others.
 type samples map[string][]float64
 
-func newMeasurements() *measurements {
-	return &measurements{samples: map[string]*samples{}}
+// NewMeasurements returns an empty one.
+func NewMeasurements() *Measurements {
+	return &Measurements{samples: map[string]*samples{}}
 }
 
-// conditionLine is a line such as "cpu: …", in the form that go test prints.
-var conditionLine = regexp.MustCompile(`^([a-z][a-z0-9-]*): +(\S.*)$`)
+// conditionLine is a line such as "cpu: …", in the form that go test prints. Behind
+// a # it belongs to this run and not to the machine: benchstat, which compares
+// only what has the same conditions, does not see it.
+var conditionLine = regexp.MustCompile(`^(?:# )?([a-z][a-z0-9-]*): +(\S.*)$`)
 
-// read adds the output of go test -bench. Lines that are neither a result, nor
+// Read adds the output of go test -bench. Lines that are neither a result, nor
 // a condition, nor a failure are passed over.
-func (m *measurements) read(r io.Reader) error {
+func (m *Measurements) Read(r io.Reader) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
 	for n := 1; in.Scan(); n++ {
@@ -40,24 +43,24 @@ func (m *measurements) read(r io.Reader) error {
 	return in.Err()
 }
 
-func (m *measurements) line(line string) error {
+func (m *Measurements) line(line string) error {
 	if i := strings.Index(line, "--- FAIL"); i >= 0 {
-		m.failed = append(m.failed, strings.TrimSpace(line[i:]))
+		m.Failed = append(m.Failed, strings.TrimSpace(line[i:]))
 		return nil
 	}
 	if strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "panic:") {
-		m.failed = append(m.failed, line)
+		m.Failed = append(m.Failed, line)
 		return nil
 	}
 	if c := conditionLine.FindStringSubmatch(line); c != nil {
-		return m.conditions.add(c[1], strings.TrimSpace(c[2]))
+		return m.Conditions.add(c[1], strings.TrimSpace(c[2]))
 	}
 	return m.result(strings.Fields(line))
 }
 
 // result adds a line of the form "BenchmarkName-8 1000 12.3 ns/op 0 allocs/op".
 // A benchmark that has printed its name and no result yet is not one.
-func (m *measurements) result(fields []string) error {
+func (m *Measurements) result(fields []string) error {
 	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 		return nil
 	}
@@ -73,7 +76,7 @@ func (m *measurements) result(fields []string) error {
 	if s == nil {
 		s = &samples{}
 		m.samples[name] = s
-		m.names = append(m.names, name)
+		m.Names = append(m.Names, name)
 	}
 	for i := 0; i < len(values); i += 2 {
 		v, err := strconv.ParseFloat(values[i], 64)

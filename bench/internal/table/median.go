@@ -1,4 +1,4 @@
-package main
+package table
 
 import (
 	"math"
@@ -30,7 +30,7 @@ func spread(values []float64) float64 {
 }
 
 // figure is the median of a benchmark in one unit, and whether it was measured.
-func (m *measurements) figure(name, unit string) (float64, bool) {
+func (m *Measurements) Figure(name, unit string) (float64, bool) {
 	s := m.samples[name]
 	if s == nil || len((*s)[unit]) == 0 {
 		return 0, false
