@@ -154,7 +154,7 @@ func TestEnvFromReportsEveryFaultAtOnce(t *testing.T) {
 		`RATE_LIMITER_CACHE_SIZE = 1e4: must be a whole number of keys from 1 to 1073741824, as in "10000"`,
 		`RATE_LIMITER_CACHE_TTL_SECONDS = 1.5: must be a whole number of seconds from 1 to 31536000, as in "1"`,
 		`MEM_IDEMPOTENCY_TTL_SECS = 24h: must be a whole number of seconds from 1 to 31536000, as in "86400"`,
-		`REDIS_URL = "http://***": the scheme must be redis, rediss or unix; ` + redisForm,
+		`REDIS_URL = "http://***": the scheme must be redis, rediss, valkey, valkeys or unix; ` + redisForm,
 	}, messages(err))
 
 	for _, value := range []string{"0", "-1", "+5", "abc", "NaN", "1e30", "99999999999999999999", "1073741825", "0x10", "1_0"} {
@@ -169,6 +169,7 @@ func TestRedisURL(t *testing.T) {
 	for _, good := range []string{
 		"redis://localhost", "redis://localhost:6379", "redis://localhost:6379/0", "redis://10.0.0.1:7000,10.0.0.2:7001,c",
 		"rediss://user:p%40ss@redis.example.com:6380/2?timeout=5s", "redis://:secret@host/", "redis://[::1]:6379,[fe80::1]",
+		"valkey://localhost", "valkeys://user:p%40ss@a:6380,b:6380/2",
 		"unix:///run/redis.sock", "unix://user:secret@/run/redis.sock?db=1",
 	} {
 		_, err := EnvFrom(env(map[string]string{"REDIS_URL": good}))

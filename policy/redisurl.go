@@ -8,7 +8,7 @@ import (
 )
 
 const redisForm = `write redis://[user:password@]host[:port][,host[:port]...][/db], rediss:// for TLS, ` +
-	`or unix:///path/to/socket, with "/", "?" and "@" in a password written %2F, %3F and %40`
+	`valkey:// or valkeys:// for the same, or unix:///path/to/socket, with "/", "?" and "@" in a password written %2F, %3F and %40`
 
 // redisURLFault says what is wrong with the form of a Redis URL, nothing if it is
 // good. It is not net/url because that refuses a list of hosts and repeats the
@@ -25,9 +25,9 @@ func redisURLFault(s string) string {
 		return "has no scheme"
 	}
 	switch scheme {
-	case "redis", "rediss", "unix":
+	case "redis", "rediss", "valkey", "valkeys", "unix":
 	default:
-		return "the scheme must be redis, rediss or unix"
+		return "the scheme must be redis, rediss, valkey, valkeys or unix"
 	}
 	rest, _, _ = strings.Cut(rest, "?")
 	authority, path, hasPath := strings.Cut(rest, "/")

@@ -16,16 +16,16 @@ import (
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
-	"github.com/tickgate/tickgate/redisync/internal/faults"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
 // greedy has nodes ask for one key for a while, each until it is denied, and returns
 // what they were granted, and what each counted.
-func greedy(t *testing.T, url string, nodes int, set policy.Set, cfg redisync.Config, d time.Duration) ([]faults.Event, []redisync.Stats) {
+func greedy(t *testing.T, url string, nodes int, set policy.Set, cfg redisync.Config, d time.Duration) ([]admitted.Event, []redisync.Stats) {
 	var (
 		mu     sync.Mutex
-		all    []faults.Event
+		all    []admitted.Event
 		wg     sync.WaitGroup
 		begin  = make(chan struct{})
 		closes []*redisync.Sync
@@ -45,14 +45,14 @@ func greedy(t *testing.T, url string, nodes int, set policy.Set, cfg redisync.Co
 		h, err := gate.Handle("k", "e")
 		require.NoError(t, err)
 		wg.Go(func() {
-			events := make([]faults.Event, 0, 1<<16)
+			events := make([]admitted.Event, 0, 1<<16)
 			<-begin
 			for ctx.Err() == nil {
 				before := time.Since(base)
 				ok := h.Allow()
 				after := time.Since(base)
 				if ok {
-					events = append(events, faults.Event{Before: int64(before), After: int64(after), N: 1})
+					events = append(events, admitted.Event{Before: int64(before), After: int64(after), N: 1})
 					continue
 				}
 				time.Sleep(200 * time.Microsecond)
@@ -73,7 +73,7 @@ func greedy(t *testing.T, url string, nodes int, set policy.Set, cfg redisync.Co
 		cancel()
 		stats = append(stats, s.Stats())
 	}
-	slices.SortFunc(all, func(a, b faults.Event) int { return int(a.Before - b.Before) })
+	slices.SortFunc(all, func(a, b admitted.Event) int { return int(a.Before - b.Before) })
 	return all, stats
 }
 
@@ -83,7 +83,7 @@ func budget(credit, capacity int64) policy.Set {
 }
 
 // span is the time from the first event to the last.
-func span(events []faults.Event) time.Duration {
+func span(events []admitted.Event) time.Duration {
 	return time.Duration(events[len(events)-1].After - events[0].Before)
 }
 
@@ -102,9 +102,9 @@ func whole(t *testing.T, ratio float64, stats []redisync.Stats) {
 
 func TestGreedyNodesOnCreditKeepTheBound(t *testing.T) {
 	srv := redistest.Start(t, redistest.Options{})
-	limit := faults.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
+	limit := admitted.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
 	events, stats := greedy(t, srv.URL(), 8, budget(16, limit.Capacity), redisync.Config{}, 2*time.Second)
-	o := faults.Check(events, limit)
+	o := admitted.Check(events, limit)
 	ratio := float64(o.Admitted) / limit.Budget(span(events))
 	t.Logf("O %.3f to %.3f from %v to %v of %v, admitted %.3f of the budget; %+v", o.Low, o.High, time.Duration(o.From-events[0].Before), time.Duration(o.To-events[0].Before), span(events), ratio, stats[0])
 	require.LessOrEqual(t, o.Low, float64(7*16))
@@ -122,9 +122,9 @@ func TestGreedyNodesOnCreditKeepTheBound(t *testing.T) {
 
 func TestTwoNodesUseTheWholeBudget(t *testing.T) {
 	srv := redistest.Start(t, redistest.Options{})
-	limit := faults.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
+	limit := admitted.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
 	events, stats := greedy(t, srv.URL(), 2, budget(64, limit.Capacity), redisync.Config{}, 2*time.Second)
-	o := faults.Check(events, limit)
+	o := admitted.Check(events, limit)
 	ratio := float64(o.Admitted) / limit.Budget(span(events))
 	t.Logf("O %.1f to %.1f, admitted %.3f of the budget", o.Low, o.High, ratio)
 	require.LessOrEqual(t, o.Low, float64(64))
@@ -133,11 +133,11 @@ func TestTwoNodesUseTheWholeBudget(t *testing.T) {
 
 func TestGreedyNodesOnLeaseNeverExceed(t *testing.T) {
 	srv := redistest.Start(t, redistest.Options{})
-	limit := faults.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
+	limit := admitted.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
 	events, stats := greedy(t, srv.URL(), 8, budget(0, limit.Capacity), redisync.Config{
 		Policies: map[string]redisync.Mode{"e": redisync.Lease}, Quiet: time.Hour,
 	}, 2*time.Second)
-	o := faults.Check(events, limit)
+	o := admitted.Check(events, limit)
 	ratio := float64(o.Admitted) / limit.Budget(span(events))
 	t.Logf("O %.3f to %.3f from %v to %v of %v, admitted %.3f of the budget; %+v", o.Low, o.High, time.Duration(o.From-events[0].Before), time.Duration(o.To-events[0].Before), span(events), ratio, stats[0])
 	require.Zero(t, o.Low)

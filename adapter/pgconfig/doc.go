@@ -12,17 +12,19 @@
 //
 // # Order
 //
-// Four layers, each over the ones below it:
+// Five layers, each over the ones below it:
 //
+//	last          what a program adds, such as the assignments of its command line
 //	environment   policy.FromEnv, on what the layers below say
 //	file          JSON or YAML
 //	PostgreSQL    the table rate_limit_config
 //	defaults      policy.Default, unless others are given
 //
-// A layer that names an endpoint says everything about it: its policy takes the place
+// A source that names an endpoint says everything about it: its policy takes the place
 // of the one below, limits are not mixed. Only the environment changes single limits,
-// those that its variables stand for. An endpoint that a layer no longer names falls
-// back to the layer below.
+// those that its variables stand for, and [Sources].Last does what it likes. An endpoint
+// that a layer no longer names falls back to the layer below. What all say together is
+// judged as a whole, also by [Sources].Check, and comes into force as a whole.
 //
 // # Faults
 //

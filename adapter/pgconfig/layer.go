@@ -4,6 +4,18 @@ import (
 	"github.com/tickgate/tickgate/policy"
 )
 
+// Layer is a layer that is no [Source]: it makes another set of what the layers below
+// say, as the assignments of a command line do.
+type Layer struct {
+	// Name stands for it in [Stack.Origins], "command line" say. Required with Over.
+	Name string
+	// Over returns what is to be in force where below is what the other layers say. It
+	// leaves below as it is, and returns the same for the same. An error keeps what was
+	// in force; it is shown as it is, without Name. Over is called by one goroutine at a
+	// time, and must not call Load, Reload or Run of the stack. nil: there is no such layer.
+	Over func(below policy.Set) (policy.Set, error)
+}
+
 // layers is a set in the making, one layer over the other.
 type layers struct {
 	set     policy.Set
@@ -28,17 +40,23 @@ func (l *layers) over(name string, set policy.Set) {
 	}
 }
 
-// environment puts the variables over what is there.
-func (l *layers) environment(lookup func(string) (string, bool)) error {
-	set, err := policy.FromEnv(l.set, lookup)
-	if err != nil {
-		return err
+// become has a layer make another set of all that is there. Nothing is put over it but
+// by become.
+func (l *layers) become(name string, set policy.Set) {
+	below := make(map[string]policy.Policy, len(l.set))
+	for _, p := range l.set {
+		below[p.Endpoint] = p
 	}
-	for i, p := range set { // FromEnv keeps the order and adds at the end
-		if i >= len(l.set) || !p.Equal(l.set[i]) {
-			l.origins[p.Endpoint] = environmentName
+	origins := make(map[string]string, len(set))
+	for _, p := range set {
+		if was, ok := below[p.Endpoint]; ok && p.Equal(was) {
+			origins[p.Endpoint] = l.origins[p.Endpoint]
+		} else {
+			origins[p.Endpoint] = name
 		}
 	}
-	l.set = set
-	return nil
+	if set == nil {
+		set = policy.Set{} // nil would be the default to a gate
+	}
+	l.set, l.origins = set, origins
 }

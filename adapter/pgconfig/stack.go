@@ -13,11 +13,11 @@ import (
 	"github.com/tickgate/tickgate/policy"
 )
 
-// Names of the layers that are no [Source], and of what they make together.
+// Names of the layers that are no [Source], and of what all make together.
 const (
 	defaultsName    = "defaults"
 	environmentName = "environment"
-	stackName       = "stack"
+	stackName       = "in force"
 )
 
 // Sources are the layers of a [Stack], each over the ones above it in this list.
@@ -29,9 +29,17 @@ type Sources struct {
 	PostgreSQL Source
 	// File is over PostgreSQL; nil for none.
 	File Source
-	// Environment is over all: the variables of policy.FromEnv, such as os.LookupEnv
+	// Environment is over the file: the variables of policy.FromEnv, such as os.LookupEnv
 	// has them. nil for none.
 	Environment func(name string) (string, bool)
+	// Last is over all; without Over there is none.
+	Last Layer
+
+	// Check says what else is wrong with a composed set, beside what a gate says: what
+	// those need that serve by it. An error keeps what was in force. It is called for
+	// each set that is to come into force, by one goroutine at a time, and must not call
+	// Load, Reload or Run of the stack. nil: nothing is.
+	Check func(policy.Set) error
 
 	// StartWithout lets Load succeed where a source fails: the layers below it are in
 	// force, which may allow more, until the source is back. Otherwise Load fails.
@@ -61,17 +69,21 @@ type Stack struct {
 }
 
 // Compose returns a stack of the sources. The error lists every fault of the
-// defaults, and of the environment applied to them.
+// defaults, and of the environment applied to them. Last and Check are not called yet.
 func Compose(c Sources) (*Stack, error) {
 	if c.Defaults == nil {
 		c.Defaults = policy.Default()
 	}
 	c.Defaults = c.Defaults.Clone()
+	var faults []error
+	if c.Last.Over != nil && c.Last.Name == "" {
+		faults = append(faults, &policy.ConfigError{Field: "Last.Name", Reason: "is required: it stands for the layer in Origins"})
+	}
 	err := c.Defaults.Validate()
 	if err == nil && c.Environment != nil {
 		_, err = policy.FromEnv(c.Defaults, c.Environment)
 	}
-	if err != nil {
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, err
 	}
 	s := &Stack{cfg: c}
@@ -157,14 +169,12 @@ func (s *Stack) refresh() error {
 	s.composing.Lock()
 	defer s.composing.Unlock()
 	made, used, err := s.compose()
-	if err != nil {
-		return s.fault(Rejected, fmt.Errorf("%s: %w", environmentName, err))
-	}
 	who, version := s.whose(used)
-	if s.gate != nil && !s.gate.Policies().Equal(made.set) {
-		if err := s.gate.As(who).Apply(made.set); err != nil {
-			return s.fault(Rejected, fmt.Errorf("the gate refuses the policies of %s: %w", version, err))
-		}
+	if err == nil && s.gate != nil && !s.gate.Policies().Equal(made.set) {
+		err = s.gate.As(who).Apply(made.set)
+	}
+	if err != nil {
+		return s.fault(Rejected, fmt.Errorf("what the sources say together is refused: %w", err))
 	}
 	s.used = used
 	s.mu.Lock()
@@ -174,7 +184,8 @@ func (s *Stack) refresh() error {
 	return nil
 }
 
-// compose puts the layers together, and returns the version of each source.
+// compose puts the layers together and judges them, and returns the version of each
+// source.
 func (s *Stack) compose() (made layers, used []string, err error) {
 	made.over(defaultsName, s.cfg.Defaults)
 	used = make([]string, len(s.sources))
@@ -185,7 +196,24 @@ func (s *Stack) compose() (made layers, used []string, err error) {
 		}
 	}
 	if s.cfg.Environment != nil {
-		err = made.environment(s.cfg.Environment)
+		set, err := policy.FromEnv(made.set, s.cfg.Environment)
+		if err != nil {
+			return made, used, fmt.Errorf("%s: %w", environmentName, err)
+		}
+		made.become(environmentName, set)
+	}
+	if last := s.cfg.Last; last.Over != nil {
+		set, err := last.Over(made.set)
+		if err != nil {
+			return made, used, err
+		}
+		made.become(last.Name, set)
+	}
+	if err := made.set.Validate(); err != nil {
+		return made, used, err
+	}
+	if s.cfg.Check != nil {
+		err = s.cfg.Check(made.set)
 	}
 	return made, used, err
 }
@@ -229,8 +257,8 @@ func (s *Stack) LastError() error {
 }
 
 // Stats returns the counters of each source, the lowest first, and last those of the
-// composition, named "stack": Changed is applied, Rejected refused by the gate or the
-// environment.
+// composition, named "in force": Changed is applied, Rejected refused, by the
+// environment, by Last, by Check or by the gate.
 func (s *Stack) Stats() []Stats {
 	var all []Stats
 	for _, source := range s.sources {
@@ -240,7 +268,7 @@ func (s *Stack) Stats() []Stats {
 }
 
 // Origins returns, for each endpoint of Current, the name of the layer that its policy
-// is from: "defaults", "postgresql", "file" or "environment". It is a copy.
+// is from: "defaults", "postgresql", "file", "environment", or that of Last. It is a copy.
 func (s *Stack) Origins() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

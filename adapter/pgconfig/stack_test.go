@@ -121,7 +121,7 @@ func TestLayersInTheirOrder(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "file@cd34", (*audit)[1].Who)
 		require.Equal(t, s.Current(), gate.Policies())
-		require.Equal(t, []string{"postgresql", "file", "stack"}, []string{s.Stats()[0].Source, s.Stats()[1].Source, s.Stats()[2].Source})
+		require.Equal(t, []string{"postgresql", "file", "in force"}, []string{s.Stats()[0].Source, s.Stats()[1].Source, s.Stats()[2].Source})
 		require.EqualValues(t, 3, s.Stats()[2].Reloads[Changed])
 	})
 }
@@ -206,9 +206,109 @@ func TestReloadAppliesBeforeItReturns(t *testing.T) {
 	})
 }
 
+// The last layer is over all others, and says of its own accord what it leaves.
+func TestLastLayer(t *testing.T) {
+	pg := newTold(t, "postgresql", "7", policy.Set{one("a", 2), one("b", 2), one("c", 2)})
+	fault := error(nil)
+	follows(t, Sources{
+		Defaults: policy.Set{one("d", 1)}, PostgreSQL: pg,
+		Environment: func(name string) (string, bool) { return "4/s", name == "MEM_RATE_LIMIT_QUERY" },
+		Last: Layer{Name: "command line", Over: func(below policy.Set) (policy.Set, error) {
+			set := policy.Set{one("new", 9)}
+			for _, p := range below.Clone() {
+				switch p.Endpoint {
+				case "b":
+					p.Limits[0].Tokens = 9
+				case "c":
+					continue
+				}
+				set = append(set, p)
+			}
+			return set, fault
+		}},
+	}, func(t *testing.T, s *Stack, gate *tickgate.Gate, audit *[]tickgate.Change) {
+		require.Equal(t, map[string]string{"new": "command line", "a": "postgresql", "b": "command line", "d": "defaults",
+			policy.MemoryQuery: "environment"}, s.Origins())
+		require.EqualValues(t, 2, pg.Current()[1].Limits[0].Tokens, "the source keeps its own")
+
+		pg.say("8", policy.Set{one("a", 3), one("b", 3)}, nil)
+		synctest.Wait()
+		require.Len(t, *audit, 1)
+		require.Equal(t, "command line", s.Origins()["b"])
+		p, _ := gate.Policies().Lookup("a")
+		require.EqualValues(t, 3, p.Limits[0].Tokens)
+
+		fault = errors.New("--set: no")
+		before := gate.Policies()
+		pg.say("9", policy.Set{one("a", 4)}, nil)
+		synctest.Wait()
+		require.EqualError(t, s.LastError(), "what the sources say together is refused: --set: no")
+		require.Equal(t, before, gate.Policies())
+	})
+}
+
+// What a last layer makes is judged: it may know less than a gate does.
+func TestLastLayerIsJudged(t *testing.T) {
+	for reason, made := range map[string]policy.Set{"must not be empty": {{Endpoint: ""}}, "": nil} {
+		s, err := Compose(Sources{Log: quiet(t), Last: Layer{Name: "last", Over: func(policy.Set) (policy.Set, error) { return made, nil }}})
+		require.NoError(t, err)
+		set, err := s.Load(t.Context())
+		if reason != "" {
+			require.ErrorContains(t, err, reason)
+			continue
+		}
+		require.NoError(t, err)
+		require.NotNil(t, set, "to a gate nil would be the default")
+		require.Empty(t, set)
+	}
+}
+
+// A set that those who serve by it refuse is not in force; that is logged once, and
+// counted.
+func TestCheck(t *testing.T) {
+	check := func(set policy.Set) error {
+		if _, ok := set.Lookup("bad"); ok {
+			return errors.New("bad is no endpoint here")
+		}
+		return nil
+	}
+	bad := newTold(t, "file", "1", policy.Set{one("bad", 1)})
+	s, err := Compose(Sources{Defaults: policy.Set{}, File: bad, Check: check, Log: quiet(t)})
+	require.NoError(t, err)
+	_, err = s.Load(t.Context())
+	require.EqualError(t, err, "what the sources say together is refused: bad is no endpoint here")
+
+	var log book
+	pg := newTold(t, "postgresql", "1", policy.Set{one("a", 1)})
+	follows(t, Sources{Defaults: policy.Set{}, PostgreSQL: pg, Check: check}, func(t *testing.T, s *Stack, gate *tickgate.Gate, audit *[]tickgate.Change) {
+		s.log = log.logger()
+		pg.say("2", policy.Set{one("a", 2)}, nil)
+		synctest.Wait()
+		pg.say("3", policy.Set{one("a", 3), one("bad", 1)}, nil)
+		synctest.Wait()
+		require.Error(t, s.Reload(t.Context()), "still")
+		require.EqualValues(t, 2, gate.Policies()[0].Limits[0].Tokens)
+		require.Equal(t, "postgresql@2", s.Version(), "what is in force, not what was refused")
+		of := s.Stats()[1]
+		require.Equal(t, "in force", of.Source)
+		require.EqualValues(t, 2, of.Reloads[Changed])
+		require.EqualValues(t, 2, of.Reloads[Rejected])
+		require.ErrorContains(t, of.LastError, "bad is no endpoint here")
+		require.Equal(t, 1, log.count("no new policies, the last good ones stay"))
+		pg.say("5", policy.Set{one("a", 5)}, nil)
+		synctest.Wait()
+		require.NoError(t, s.LastError())
+		require.Equal(t, []string{"postgresql@2", "postgresql@5"}, []string{(*audit)[0].Who, (*audit)[1].Who})
+	})
+}
+
 func TestComposeFaults(t *testing.T) {
-	_, err := Compose(Sources{Defaults: policy.Set{{Endpoint: ""}}})
-	require.ErrorContains(t, err, "must not be empty")
+	_, err := Compose(Sources{
+		Defaults: policy.Set{{Endpoint: ""}},
+		Last:     Layer{Over: func(below policy.Set) (policy.Set, error) { return below, nil }},
+	})
+	require.ErrorContains(t, err, "Last.Name")
+	require.ErrorContains(t, err, "must not be empty", "both")
 	_, err = Compose(Sources{Environment: func(string) (string, bool) { return "x", true }})
 	require.ErrorContains(t, err, "MEM_RATE_LIMIT_INGEST")
 	s, err := Compose(Sources{Defaults: policy.Set{}, Log: quiet(t)})

@@ -157,7 +157,7 @@ func TestOptionalSeries(t *testing.T) {
 			return []promlimit.Source{{Name: "postgres", Applied: 4, Refused: 1, LastSuccess: time.UnixMilli(1700000000500)}, {Name: "file"}}
 		},
 		Sync: func() promlimit.Sync {
-			return promlimit.Sync{Nodes: 3, Away: true, ViewAge: time.Second / 2, Forgiven: 9}
+			return promlimit.Sync{Nodes: 3, Away: true, ViewAge: time.Second / 2, Forgiven: 9, Leases: 2, Leased: 70, Returned: 20, Wasted: 7, Learning: 1, StrictFailed: 4}
 		},
 	})
 	require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(`
@@ -174,9 +174,27 @@ tickgate_config_reloads_total{result="refused",source="postgres"} 1
 # HELP tickgate_sync_fuse_open 1 while nothing was answered for longer than a view is trusted.
 # TYPE tickgate_sync_fuse_open gauge
 tickgate_sync_fuse_open 1
+# HELP tickgate_sync_lease_granted_total Tokens that were leased to this process.
+# TYPE tickgate_sync_lease_granted_total counter
+tickgate_sync_lease_granted_total 70
+# HELP tickgate_sync_lease_learning_total Answers that leased nothing because Redis might have lost leases.
+# TYPE tickgate_sync_lease_learning_total counter
+tickgate_sync_lease_learning_total 1
+# HELP tickgate_sync_lease_returned_total Leased tokens that were given back.
+# TYPE tickgate_sync_lease_returned_total counter
+tickgate_sync_lease_returned_total 20
+# HELP tickgate_sync_lease_wasted_total Leased tokens that ran out unused.
+# TYPE tickgate_sync_lease_wasted_total counter
+tickgate_sync_lease_wasted_total 7
+# HELP tickgate_sync_leases Keys whose lease, held by this process, is good and has enough.
+# TYPE tickgate_sync_leases gauge
+tickgate_sync_leases 2
 # HELP tickgate_sync_nodes Processes that share budgets.
 # TYPE tickgate_sync_nodes gauge
 tickgate_sync_nodes 3
+# HELP tickgate_sync_strict_failed_total Strict calls that nobody decided, and that were denied.
+# TYPE tickgate_sync_strict_failed_total counter
+tickgate_sync_strict_failed_total 4
 # HELP tickgate_sync_tokens_forgiven_total Tokens of debts that Redis forgave.
 # TYPE tickgate_sync_tokens_forgiven_total counter
 tickgate_sync_tokens_forgiven_total 9
@@ -184,6 +202,8 @@ tickgate_sync_tokens_forgiven_total 9
 # TYPE tickgate_sync_view_age_seconds gauge
 tickgate_sync_view_age_seconds 0.5
 `), "tickgate_config_last_success_timestamp_seconds", "tickgate_config_reloads_total", "tickgate_sync_fuse_open",
+		"tickgate_sync_leases", "tickgate_sync_lease_granted_total", "tickgate_sync_lease_returned_total", "tickgate_sync_lease_wasted_total",
+		"tickgate_sync_lease_learning_total", "tickgate_sync_strict_failed_total",
 		"tickgate_sync_nodes", "tickgate_sync_tokens_forgiven_total", "tickgate_sync_view_age_seconds"))
 	require.Equal(t, 7, testutil.CollectAndCount(c, "tickgate_idempotency_requests_total"))
 	problems, err := testutil.CollectAndLint(c)

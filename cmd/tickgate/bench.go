@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -155,23 +154,6 @@ func (c *benchCmd) Run(ctx context.Context, w *world) error {
 			return err
 		}
 	}
-	return errors.Join(err, c.print(w, &r))
-}
-
-func (c *benchCmd) print(w *world, r *latency.Report) error {
-	write := latency.WriteText
-	if c.JSON {
-		write = latency.WriteJSON
-	}
-	if err := write(w.stdout, r); err != nil {
-		return err
-	}
-	if c.HTML == "" {
-		return nil
-	}
-	var page bytes.Buffer
-	if err := latency.WriteHTML(&page, r); err != nil {
-		return err
-	}
-	return os.WriteFile(c.HTML, page.Bytes(), 0o644)
+	written := forms[*latency.Report]{latency.WriteText, latency.WriteJSON, latency.WriteHTML}.print(w, &r, c.JSON, c.HTML)
+	return errors.Join(err, written)
 }

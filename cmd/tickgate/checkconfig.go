@@ -11,9 +11,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tickgate/tickgate/adapter/pgconfig"
 	"github.com/tickgate/tickgate/policy"
 
-	"github.com/tickgate/tickgate/cmd/tickgate/internal/layers"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/service"
 )
 
@@ -44,39 +44,36 @@ func (c *checkConfigCmd) Run(ctx context.Context, w *world, parsed *kong.Context
 	if err != nil {
 		return &failed{exitUsage, err}
 	}
-	state, err := c.policiesInForce(ctx, p)
+	stack, err := c.policiesInForce(ctx, p)
 	if err != nil {
 		return &failed{exitUsage, err}
 	}
-	return p.print(w.stdout, state)
+	return p.print(w.stdout, stack)
 }
 
-// policiesInForce returns what would be in force; nil where that is for Envoy's files or
+// policiesInForce returns the stack of those that would be in force, read; nil where that is for Envoy's files or
 // the example to say, or for a database that is not asked.
-func (c *checkConfigCmd) policiesInForce(ctx context.Context, p *plan) (*layers.State, error) {
+func (c *checkConfigCmd) policiesInForce(ctx context.Context, p *plan) (*pgconfig.Stack, error) {
 	ctx, done := context.WithTimeout(ctx, admitAtMost)
 	defer done()
 	var faults []error
 	if c.Connect && p.redis != nil {
 		faults = append(faults, p.redis.Try(ctx))
 	}
-	var state *layers.State
+	var read *pgconfig.Stack
 	if p.stack != nil && (c.Connect || c.Postgres.URL == "") {
 		set, err := p.stack.Load(ctx)
 		if err == nil && p.redis != nil {
 			err = p.redis.Check(set)
 		}
-		if err == nil {
-			now := p.stack.State()
-			state = &now
-		}
+		read = p.stack
 		faults = append(faults, err)
 	}
-	return state, errors.Join(faults...)
+	return read, errors.Join(faults...)
 }
 
 // print says what would be served.
-func (p *plan) print(out io.Writer, state *layers.State) error {
+func (p *plan) print(out io.Writer, stack *pgconfig.Stack) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
 	port := func(name, address, what string) {
@@ -94,7 +91,7 @@ func (p *plan) print(out io.Writer, state *layers.State) error {
 	}
 	port("check", p.Check, "POST /v1/take")
 	port("rls", p.RLS.Listen, "Envoy's limits of "+strings.Join(p.RLS.Paths, ", "))
-	port("admin", p.adminAddress(), "operators")
+	port("admin", p.Admin.Listen, "operators")
 	if p.tls != nil {
 		line("certificate", "%s\tvalid %s", p.TLS.Cert, p.tls.Version())
 	}
@@ -105,22 +102,22 @@ func (p *plan) print(out io.Writer, state *layers.State) error {
 		line("redis", "%s\tprefix %s", service.Server(p.redis.URL), p.redis.Prefix)
 	}
 	switch {
-	case state != nil:
-		p.printPolicies(t, state)
+	case stack != nil:
+		p.printPolicies(t, stack)
 	case p.stack != nil:
 		line("policies", "of PostgreSQL too: --connect reads them")
 	}
 	return t.Flush()
 }
 
-func (p *plan) printPolicies(t io.Writer, state *layers.State) {
-	modes := map[string]string{}
+func (p *plan) printPolicies(t io.Writer, stack *pgconfig.Stack) {
+	set, origins, modes := stack.Current(), stack.Origins(), map[string]string{}
 	if p.redis != nil {
-		modes = p.redis.Shown(state.Set)
+		modes = p.redis.Shown(set)
 	}
-	fmt.Fprintf(t, "policies\t%s\n", state.Version)
-	for _, one := range state.Set {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", one.Endpoint, limitsOf(one)+modes[one.Endpoint], state.Origins[one.Endpoint])
+	fmt.Fprintf(t, "policies\t%s\n", stack.Version())
+	for _, one := range set {
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", one.Endpoint, limitsOf(one)+modes[one.Endpoint], origins[one.Endpoint])
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -171,7 +170,8 @@ func (c *replayCmd) Run(ctx context.Context, w *world) error {
 			err = &failed{exitInterrupted, fmt.Errorf("interrupted, requests so far: %d", n)}
 		}
 	}
-	if err := errors.Join(err, c.print(w, &res.Report)); err != nil {
+	written := forms[*report.Report]{report.WriteText, report.WriteJSON, report.WriteHTML}.print(w, &res.Report, c.JSON, c.HTML)
+	if err := errors.Join(err, written); err != nil {
 		return err
 	}
 	t := res.Timing
@@ -266,22 +266,4 @@ func (c *replayCmd) checkHTML() error {
 		return fmt.Errorf("--html: %w", err)
 	}
 	return nil
-}
-
-func (c *replayCmd) print(w *world, r *report.Report) error {
-	write := report.WriteText
-	if c.JSON {
-		write = report.WriteJSON
-	}
-	if err := write(w.stdout, r); err != nil {
-		return err
-	}
-	if c.HTML == "" {
-		return nil
-	}
-	var page bytes.Buffer
-	if err := report.WriteHTML(&page, r); err != nil {
-		return err
-	}
-	return os.WriteFile(c.HTML, page.Bytes(), 0o644)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tickgate/tickgate/cmd/tickgate/internal/server"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/service"
 )
 
@@ -48,11 +49,12 @@ type serveFlags struct {
 	} `embed:"" group:"Limits"`
 
 	Redis struct {
-		URL      string        `name:"redis" placeholder:"URL" help:"Share budgets, and with --upstream the results for retries, with other processes through this Redis: redis://, rediss:// or unix://; off for none. Default: REDIS_URL of the environment."`
+		URL      string        `name:"redis" placeholder:"URL" help:"Share budgets, and with --upstream the results for retries, with other processes through this Redis: redis://, rediss:// with TLS, valkey://, valkeys://, or unix://; off for none. Default: REDIS_URL of the environment."`
 		Modes    []string      `name:"redis-mode" sep:"none" placeholder:"ENDPOINT=MODE" help:"How a policy is shared: credit, lease, strict or local. Repeatable. Default: credit where the policy has a credit, else local."`
 		Away     string        `name:"redis-away" enum:"share,open,closed" default:"share" help:"What policies on credit admit while Redis is away: a share for each process, all, or nothing beyond the credit (default ${default})."`
 		Nodes    int           `name:"redis-nodes" default:"1" placeholder:"N" help:"How many processes share at least, 1 to 10000 (default ${default})."`
 		Deadline time.Duration `name:"redis-deadline" default:"2ms" placeholder:"DURATION" help:"How long a request of a strict policy waits for Redis, 100µs to 10s; then it is denied (default ${default})."`
+		Quiet    time.Duration `name:"redis-quiet" default:"0s" placeholder:"DURATION" help:"Vouch that for so long no process has had leases under this --redis-prefix, 0s to 8760h. Without it the first one on an empty Redis grants none until those of before have ended, and from empty buckets then (default ${default})."`
 		Prefix   string        `name:"redis-prefix" default:"tickgate" placeholder:"TEXT" help:"What keys in Redis begin with; processes with the same one share (default ${default})."`
 	} `embed:"" group:"Several processes"`
 
@@ -94,6 +96,10 @@ type serveCmd struct {
 	serveFlags
 }
 
+// garbage is what may lie in the heap before it is collected, in bytes, beside what
+// lives.
+const garbage = 32 << 20
+
 // Run is called by the parser.
 func (c *serveCmd) Run(ctx context.Context, w *world, parsed *kong.Context) error {
 	log := c.logger(w)
@@ -108,6 +114,7 @@ func (c *serveCmd) Run(ctx context.Context, w *world, parsed *kong.Context) erro
 		return err
 	}
 	running.Hangup = hangup
+	log.Debug("garbage collection", "percent", server.Headroom(garbage))
 	return service.Run(ctx, *running)
 }
 

@@ -142,6 +142,30 @@ func TestServeBlockAndUsage(t *testing.T) {
 	require.NotContains(t, s.String(), "s3cret")
 }
 
+// TestServeExampleAdmin: operators see the example's gate, as they see the others.
+func TestServeExampleAdmin(t *testing.T) {
+	s := serve(t, map[string]string{"MEM_RATE_LIMIT_QUERY": "1/hour"}, "--example", "memory", "--show-keys")
+	query := func(key string) int { return s.send(t, "GET", "/memory/query", "", "X-API-Key", key).StatusCode }
+	require.Equal(t, []int{200, 429}, []int{query("alice-s3cret"), query("alice-s3cret")})
+	require.Equal(t, 200, s.ask(t, "operators", "GET", "/readyz", "").StatusCode)
+	require.Equal(t, "1", s.metric(t, `tickgate_requests_total{decision="denied",policy="GET /memory/query"}`))
+	require.Equal(t, "0", s.metric(t, `tickgate_idempotency_requests_total{outcome="acquired"}`))
+	p := s.page(t)
+	require.EqualValues(t, 1, p.Rejects.Total)
+	require.Equal(t, "alice-s3cret", p.Rejects.Last[0].Key)
+	require.Equal(t, "GET /memory/query", p.Rejects.Last[0].Endpoint)
+	res := s.ask(t, "operators", "POST", "/v1/block", `{"apikey":"bob-s3cret","who":"risk"}`, "Content-Type", "application/json")
+	require.Equal(t, 200, res.StatusCode, res.text)
+	require.Equal(t, 403, query("bob-s3cret"))
+	require.Equal(t, "risk", s.page(t).Changes[0].Who)
+	require.Equal(t, 401, s.send(t, "GET", "/metrics", "").StatusCode, "not on the data port")
+	s.hangup <- struct{}{}
+	soon(t, "a signal does no harm", func() bool { return strings.Contains(s.String(), "told to read everything again") })
+	require.Equal(t, 200, query("carol-s3cret"))
+	s.stop()
+	require.Equal(t, exitOK, <-s.status)
+}
+
 // TestServeEndInOrder: the operators' port says that the process is not ready while
 // requests end, and ends last.
 func TestServeEndInOrder(t *testing.T) {
@@ -150,13 +174,7 @@ func TestServeEndInOrder(t *testing.T) {
 		close(begun)
 		<-goOn
 	}))
-	go func() {
-		r, _ := http.NewRequest("GET", "http://"+s.address, nil)
-		r.Header.Set("X-API-Key", "k")
-		if res, err := s.client.Do(r); err == nil {
-			_ = res.Body.Close()
-		}
-	}()
+	s.begin()
 	<-begun
 	s.stop()
 	require.Eventually(t, func() bool { return s.ask(t, "operators", "GET", "/readyz", "").StatusCode == 503 }, 5*time.Second, 5*time.Millisecond)

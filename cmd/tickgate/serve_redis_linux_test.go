@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // TestServeRedisIsExact: two processes ask Redis for a strict policy, one at a time, many
@@ -19,20 +22,30 @@ func TestServeRedisIsExact(t *testing.T) {
 	shared := []string{"--set", "default=30/h", "--redis", r.url(), "--redis-mode", "default=strict", "--redis-deadline", "5s"}
 	a, b := serve(t, nil, shared...), serve(t, nil, shared...)
 	require.Contains(t, a.String(), `budgets are shared through Redis" server=`+r.url()+` policies="[backtesting.run=credit config.update=credit default=strict `)
-	admitted := 0
+	passed := 0
 	for i := range 20 {
-		admitted += strings.Count([]*served{a, b}[i%2].take(t, "", "desk-7", "default").text, `"allowed":true`)
+		passed += strings.Count([]*served{a, b}[i%2].take(t, "", "desk-7", "default").text, `"allowed":true`)
 	}
-	require.Equal(t, 20, admitted)
+	require.Equal(t, 20, passed)
 	many := `{"requests":[` + strings.Repeat(`{"apikey":"desk-7","endpoint":"default"},`, 19) + `{"apikey":"desk-7","endpoint":"default"}]}`
 	for _, s := range []*served{a, b} {
-		admitted += strings.Count(s.ask(t, "", "POST", "/v1/take", many, "Content-Type", "application/json").text, `"allowed":true`)
+		passed += strings.Count(s.ask(t, "", "POST", "/v1/take", many, "Content-Type", "application/json").text, `"allowed":true`)
 	}
-	require.Equal(t, 30, admitted)
+	require.Equal(t, 30, passed)
 	last := a.take(t, "", "desk-7", "default").text
 	require.Contains(t, last, `"reason":"limited"`)
 	require.Contains(t, last, `"limit":"30/h"`)
 	require.EqualValues(t, 31, a.page(t).Rejects.Total+b.page(t).Rejects.Total)
+	decided := map[string]int{}
+	for _, s := range []*served{a, b} {
+		for _, decision := range []string{"allowed", "denied"} {
+			n, err := strconv.Atoi(s.metric(t, `tickgate_requests_total{decision="`+decision+`",policy="default"}`))
+			require.NoError(t, err)
+			decided[decision] += n
+		}
+		require.Equal(t, "0", s.metric(t, "tickgate_sync_strict_failed_total"))
+	}
+	require.Equal(t, map[string]int{"allowed": 30, "denied": 31}, decided, "what Redis decided counts as the policy's")
 
 	// Before an upstream, with other callers.
 	up := append([]string{"--upstream", upstream(t, noContent), "--redis-prefix", "proxy", "--headers", "both"}, shared...)
@@ -84,6 +97,25 @@ func TestServeRedisRemembers(t *testing.T) {
 	require.Equal(t, "1", b.metric(t, `tickgate_idempotency_requests_total{outcome="replayed"}`))
 }
 
+// TestServeValkey: its own schemes are taken, by the variable too.
+func TestServeValkey(t *testing.T) {
+	strict := []string{"--set", "default=3/h", "--redis-mode", "default=strict", "--redis-deadline", "5s"}
+	shared := func(url string) {
+		t.Helper()
+		a, b := serve(t, map[string]string{"REDIS_URL": url}, strict...), serve(t, nil, append([]string{"--redis", url}, strict...)...)
+		for _, s := range []*served{a, b, a} {
+			require.Contains(t, s.take(t, "", "k", "default").text, `"allowed":true`)
+		}
+		require.Contains(t, b.take(t, "", "k", "default").text, `"reason":"limited"`)
+	}
+	shared("valkey://127.0.0.1:" + startRedis(t).port)
+
+	ca := newAuthority(t, "redis")
+	cert, key := ca.issue(t, "server")
+	secure := startRedisWith(t, "--tls-port", "--port", "0", "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca.file, "--tls-auth-clients", "no")
+	shared("valkeys://127.0.0.1:" + secure.port + "?ca=" + ca.file)
+}
+
 // TestServeWithoutRedis: a process does not begin without the Redis that it is to share
 // by, and says what to do.
 func TestServeWithoutRedis(t *testing.T) {
@@ -95,8 +127,8 @@ func TestServeWithoutRedis(t *testing.T) {
 
 // TestServeKilled: a process is killed as it answers, again and again, with its limits in
 // PostgreSQL and its budgets in Redis. Each one after it has the limits that were changed
-// meanwhile, and what callers are told may pass is never more than the limit, and the
-// credit of each process that was killed.
+// meanwhile, and what callers are told may pass exceeds the limit in no span of time by
+// more than the credit of each process that was killed.
 func TestServeKilled(t *testing.T) {
 	db, redis := startPostgres(t), startRedis(t)
 	policies := write(t, "p.yaml", `
@@ -108,34 +140,21 @@ func TestServeKilled(t *testing.T) {
 	require.Equal(t, exitOK, pgInit(t, db, "--policies", policies).status)
 	environment := []string{"TICKGATE_POSTGRES=" + db.url(), "REDIS_URL=" + redis.url(), "RATE_LIMITER_CACHE_TTL_SECONDS=1"}
 	const kills, credit = 3, 5
-	begun, admitted := time.Now(), map[string]int{}
-	var mu sync.Mutex
+	var told tally
+	begun := time.Now()
 	for i := range kills + 1 {
-		p := fork(t, environment, "--redis-mode", "strict=strict", "--redis-mode", "lease=lease", "--redis-deadline", "1s")
+		args := []string{"--redis-mode", "strict=strict", "--redis-mode", "lease=lease", "--redis-deadline", "1s"}
+		if i == 0 {
+			args = append(args, "--redis-quiet", "1h") // the bucket of leases is full at once
+		}
+		p := fork(t, environment, args...)
 		if i > 0 {
 			p.limited(t, "changed", fmt.Sprintf("%d/s", 100+i-1))
 		}
 		ended := make(chan struct{})
 		var callers sync.WaitGroup
 		for _, endpoint := range []string{"strict", "lease", "credit"} {
-			callers.Go(func() {
-				for {
-					ok, err := p.allowed(endpoint)
-					if err != nil {
-						return // it was killed
-					}
-					if ok {
-						mu.Lock()
-						admitted[endpoint]++
-						mu.Unlock()
-					}
-					select {
-					case <-ended:
-						return
-					case <-time.After(2 * time.Millisecond):
-					}
-				}
-			})
+			callers.Go(func() { told.call(p, endpoint, begun, ended) })
 		}
 		db.exec(fmt.Sprintf("UPDATE rate_limit_config SET capacity = %d, refill_rate = %[1]d WHERE endpoint = 'changed'", 100+i))
 		p.limited(t, "changed", fmt.Sprintf("%d/s", 100+i))
@@ -146,14 +165,65 @@ func TestServeKilled(t *testing.T) {
 		p.kill()
 		callers.Wait()
 	}
-	refilled := 1 + int(time.Since(begun)/(36*time.Second)) // at 100/h
-	t.Log(admitted, "refilled at most", refilled)
-	require.LessOrEqual(t, admitted["strict"], 100+refilled)
-	require.LessOrEqual(t, admitted["lease"], 100+int(10*time.Since(begun).Seconds())+1)
-	require.LessOrEqual(t, admitted["credit"], 100+refilled+kills*credit)
-	require.GreaterOrEqual(t, admitted["strict"], 90, "what was answered while it was killed may be lost")
-	require.GreaterOrEqual(t, admitted["credit"], 100)
-	require.Positive(t, admitted["lease"], "from an empty bucket, after a term: Redis could have lost what it granted")
+	hundred := admitted.Limit{Tokens: 100, Per: time.Hour, Capacity: 100}
+	strict := told.exceeds(t, "strict", hundred, begun, 0)
+	lease := told.exceeds(t, "lease", admitted.Limit{Tokens: 10, Per: time.Second, Capacity: 100}, begun, 0)
+	spent := told.exceeds(t, "credit", hundred, begun, kills*credit)
+	require.GreaterOrEqual(t, strict.Admitted, int64(90), "what was answered while it was killed may be lost")
+	require.GreaterOrEqual(t, spent.Admitted, int64(100))
+	require.GreaterOrEqual(t, lease.Admitted, int64(20), "what a process held of it is lost with it")
+}
+
+// tally is what callers were told may pass, by endpoint.
+type tally struct {
+	mu     sync.Mutex
+	events map[string][]admitted.Event
+}
+
+// call asks for one token after the other until the process is killed or that is ended.
+// Times are from begun.
+func (h *tally) call(p *process, endpoint string, begun time.Time, ended <-chan struct{}) {
+	for {
+		before := time.Since(begun)
+		ok, err := p.allowed(endpoint)
+		after := time.Since(begun)
+		if err != nil {
+			return // it was killed
+		}
+		if ok {
+			h.note(endpoint, admitted.Event{Before: int64(before), After: int64(after), N: 1})
+		}
+		select {
+		case <-ended:
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+func (h *tally) note(endpoint string, e admitted.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.events == nil {
+		h.events = map[string][]admitted.Event{}
+	}
+	h.events[endpoint] = append(h.events[endpoint], e)
+}
+
+// exceeds checks that a limit was exceeded by no more than a bound, in tokens, beside
+// what the wall clock, by which Redis refills, gained since begun.
+func (h *tally) exceeds(t *testing.T, endpoint string, l admitted.Limit, begun time.Time, bound float64) admitted.Overshoot {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	gained := max(0, now.Round(0).Sub(begun.Round(0))-now.Sub(begun)) // without and with the monotonic clock
+	bound += l.Refill(gained) + 0.01
+	o := admitted.Check(h.events[endpoint], l)
+	t.Logf("%s: %d admitted in %v, too many %.2f to %.2f, at most %.2f", endpoint, o.Admitted, now.Sub(begun), o.Low, o.High, bound)
+	require.LessOrEqual(t, o.Low, bound, endpoint)
+	require.LessOrEqual(t, o.High, bound+2, "%s: but for the one call that reaches across either end of the span", endpoint)
+	return o
 }
 
 // allowed asks for a token, unless the process is gone.

@@ -240,13 +240,7 @@ func TestServeCutsOffWhatTakesTooLong(t *testing.T) {
 		close(begun)
 		<-r.Context().Done()
 	}))
-	go func() {
-		r, _ := http.NewRequest("GET", "http://"+s.address, nil)
-		r.Header.Set("X-API-Key", "k")
-		if res, err := s.client.Do(r); err == nil {
-			_ = res.Body.Close()
-		}
-	}()
+	s.begin()
 	<-begun
 	s.stop()
 	require.Equal(t, exitFailed, <-s.status)
@@ -319,5 +313,5 @@ func TestServeAddressTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	refused(t, exitFailed, "--listen 127.0.0.1:", "", "serve", "--example", "memory", "--listen", taken.Addr().String())
+	refused(t, exitFailed, "--listen 127.0.0.1:", "", "serve", "--example", "memory", "--admin", "off", "--listen", taken.Addr().String())
 }

@@ -36,7 +36,8 @@ var retriesOnly = []string{
 
 // limitsOnly are the flags that say nothing where only Envoy is served.
 var limitsOnly = []string{
-	"policies", "set", "postgres", "postgres-poll", "redis", "redis-mode", "redis-away", "redis-nodes", "redis-deadline", "redis-prefix",
+	"policies", "set", "postgres", "postgres-poll",
+	"redis", "redis-mode", "redis-away", "redis-nodes", "redis-deadline", "redis-quiet", "redis-prefix",
 }
 
 // needs are the flags that say nothing without another one.
@@ -48,15 +49,7 @@ var needs = []struct{ flag, other string }{
 type port struct{ flag, address string }
 
 func (c *serveFlags) ports() []port {
-	return []port{{"listen", c.Listen}, {"check", c.Check}, {"rls", c.RLS.Listen}, {"admin", c.adminAddress()}}
-}
-
-// adminAddress is where operators are served: not with the example, whose gate is its own.
-func (c *serveFlags) adminAddress() string {
-	if c.Example != "" {
-		return off
-	}
-	return c.Admin.Listen
+	return []port{{"listen", c.Listen}, {"check", c.Check}, {"rls", c.RLS.Listen}, {"admin", c.Admin.Listen}}
 }
 
 // check returns the faults of the flags alone.
@@ -77,6 +70,7 @@ func (c *serveFlags) check(given []string) error {
 		within("max-keys", c.MaxKeys, 1, mostKeys),
 		within("redis-nodes", c.Redis.Nodes, 1, 10_000),
 		within("redis-deadline", c.Redis.Deadline, 100*time.Microsecond, 10*time.Second),
+		within("redis-quiet", c.Redis.Quiet, 0, 365*24*time.Hour),
 		within("idempotency-ttl", c.Idempotency.TTL, time.Second, 365*24*time.Hour),
 		within("idempotency-records", c.Idempotency.Records, 1, mostKeys),
 		within("idempotency-memory", c.Idempotency.Memory, 1<<20, 1<<40),
@@ -147,7 +141,7 @@ func (c *serveFlags) checkForm(given []string) (faults []error) {
 			faults = append(faults, fmt.Errorf("--example %q: the only example is memory", c.Example))
 		}
 		refuse("does not go with --example, which has limits of its own, as variables MEM_*",
-			upstreamOnly, retriesOnly, limitsOnly, []string{"max-keys", "rls", "rls-config", "rls-headers", "admin", "admin-allow-host", "show-keys"})
+			upstreamOnly, retriesOnly, limitsOnly, []string{"max-keys", "rls", "rls-config", "rls-headers"})
 		if c.Listen == off {
 			faults = append(faults, errors.New("--listen off: goes with --rls alone"))
 		}
@@ -184,7 +178,7 @@ const mostResult = 64<<20 - roomForHeader
 // checkRedis returns the faults of flags that do or do not go with Redis.
 func (c *serveFlags) checkRedis(refuse func(why string, lists ...[]string)) (faults []error) {
 	if c.Redis.URL == "" || c.Redis.URL == off {
-		refuse("goes with --redis, or REDIS_URL", only("redis-mode", "redis-away", "redis-nodes", "redis-deadline", "redis-prefix"))
+		refuse("goes with --redis, or REDIS_URL", only("redis-mode", "redis-away", "redis-nodes", "redis-deadline", "redis-quiet", "redis-prefix"))
 		return nil
 	}
 	refuse("does not go with --redis, which has bounds of its own", only("idempotency-memory"))

@@ -19,8 +19,8 @@ Limits:
   (burst is the bucket's capacity: how much passes at once)
 
 Several processes: with --redis, policies that have a credit decide here and tell the others, so that all
-together admit at most the credit of each other process too much; lease and strict admit nothing too much. How
-a policy is shared is read at the start, for the policies of then.
+together admit at most the credit of each other process too much; lease and strict admit nothing too much. Which
+policies are shared is decided at the start: later ones that would be shared otherwise are refused, until a restart.
 
 Before an upstream a policy is for the requests that its name matches, as a pattern of Go's http.ServeMux:
 "POST /orders/{id}", "GET /files/" (all below), "/v1/" (any method), "api.example.com/". Of several the

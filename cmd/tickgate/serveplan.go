@@ -12,13 +12,11 @@ import (
 
 	"github.com/tickgate/tickgate/adapter/envoyrls"
 	"github.com/tickgate/tickgate/adapter/pgconfig"
-	"github.com/tickgate/tickgate/examples/memoryapi/memory"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
 
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/certs"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/front"
-	"github.com/tickgate/tickgate/cmd/tickgate/internal/layers"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/policyfile"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/route"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/service"
@@ -30,12 +28,12 @@ type plan struct {
 	w   *world
 	log *slog.Logger
 
-	example *memory.Service // nil without --example
+	example *example // nil without --example
 
-	front *front.Config  // nil without --upstream
-	tls   *certs.Live    // nil: plain
-	stack *layers.Stack  // nil where no surface has its policies from there
-	redis *service.Redis // nil: not shared
+	front *front.Config   // nil without --upstream
+	tls   *certs.Live     // nil: plain
+	stack *pgconfig.Stack // nil where no surface has its policies from there
+	redis *service.Redis  // nil: not shared
 }
 
 // plan reads everything but what is on other machines. It reports every fault. Sources of
@@ -45,7 +43,7 @@ func (c *serveFlags) plan(given []string, w *world, log, sources *slog.Logger) (
 	example := slices.Contains(given, "example")
 	faults := []error{c.environment(given, example, w.lookup), c.check(given), p.secure()}
 	if c.Example == exampleMemory {
-		api, err := memory.New(memory.Config{Lookup: w.lookup, Log: log, Hold: holdFor(c.Delay)})
+		api, err := c.newExample(w.lookup, log)
 		p.example, faults = api, append(faults, err)
 	}
 	if slices.Contains(given, "upstream") {
@@ -123,13 +121,8 @@ func (p *plan) secure() (err error) {
 // policies makes the layers of policies. Where none of them is on another machine it also
 // judges what they say together, so that every fault is reported at once.
 func (p *plan) policies(log *slog.Logger) error {
-	cfg := layers.Config{Environment: p.w.lookup, Assignments: p.Set, Log: log}
-	if p.front != nil {
-		cfg.Check = func(set policy.Set) error {
-			_, err := route.New(set)
-			return err
-		}
-	}
+	cfg := pgconfig.Sources{Defaults: policy.Set{}, Environment: p.w.lookup, Last: p.commandLine(), Log: log}
+	cfg.Check = p.servable
 	var faults []error
 	if p.Postgres.URL != "" {
 		conn, err := pgx.ParseConfig(p.Postgres.URL)
@@ -138,24 +131,48 @@ func (p *plan) policies(log *slog.Logger) error {
 		} else if source, err := pgconfig.NewPostgres(pgconfig.PostgresConfig{Conn: conn, PollOnly: p.Postgres.Poll, Log: log}); err != nil {
 			faults = append(faults, err)
 		} else {
-			cfg.Sources = append(cfg.Sources, source)
+			cfg.PostgreSQL = source
 		}
 	}
 	set := policy.Set{}
 	switch {
 	case p.Policies != "":
 		source, err := pgconfig.NewFile(pgconfig.FileConfig{Path: p.Policies, Log: log})
-		faults = append(faults, err)
-		cfg.Sources = append(cfg.Sources, source)
+		if err != nil {
+			faults = append(faults, err)
+		} else {
+			cfg.File = source
+		}
 		set, err = policyfile.Load(p.Policies)
 		faults = append(faults, err)
 	case p.Postgres.URL == "":
 		set = p.defaults()
 		cfg.Defaults = set
 	}
-	faults = append(faults, judge(set, &cfg, p.Postgres.URL == ""))
-	p.stack = layers.New(cfg)
+	stack, composing := pgconfig.Compose(cfg)
+	p.stack = stack
+	return errors.Join(append(faults, composing, judge(set, &cfg, composing, p.Postgres.URL == ""))...)
+}
+
+// servable says what keeps a set from being served: before an upstream as routes, and
+// while budgets are shared as what the others count too.
+func (p *plan) servable(set policy.Set) error {
+	var faults []error
+	if p.front != nil {
+		_, err := route.New(set)
+		faults = append(faults, err)
+	}
+	if p.redis != nil {
+		faults = append(faults, p.redis.Follows(set))
+	}
 	return errors.Join(faults...)
+}
+
+// commandLine is the layer of --set.
+func (p *plan) commandLine() pgconfig.Layer {
+	return pgconfig.Layer{Name: "command line", Over: func(below policy.Set) (policy.Set, error) {
+		return policyfile.Override(below, p.Set)
+	}}
 }
 
 // defaults are the policies where no source of them is named.
@@ -168,17 +185,23 @@ func (p *plan) defaults() policy.Set {
 }
 
 // judge returns the faults of what is over a set, and if the set is whole, of all of it.
-func judge(set policy.Set, cfg *layers.Config, whole bool) error {
+// Those of the environment are left out where they are known.
+func judge(set policy.Set, cfg *pgconfig.Sources, known error, whole bool) error {
 	below, fromEnv := policy.FromEnv(set, cfg.Environment)
 	if fromEnv != nil {
 		below = set
 	}
-	all, assigning := policyfile.Override(below, cfg.Assignments)
-	err := errors.Join(fromEnv, assigning)
-	if err == nil && whole && cfg.Check != nil && set != nil {
-		err = cfg.Check(all)
+	all, assigning := cfg.Last.Over(below)
+	if err := errors.Join(fromEnv, assigning); err != nil {
+		if known != nil {
+			return assigning
+		}
+		return err
 	}
-	return err
+	if whole && set != nil {
+		return cfg.Check(all)
+	}
+	return nil
 }
 
 // share reads how budgets are shared.
@@ -187,10 +210,11 @@ func (p *plan) share() error {
 		return nil
 	}
 	r := &service.Redis{
-		URL: p.Redis.URL, Prefix: p.Redis.Prefix, Nodes: p.Redis.Nodes, Deadline: p.Redis.Deadline, Lookup: p.w.lookup,
+		URL: p.Redis.URL, Prefix: p.Redis.Prefix, Nodes: p.Redis.Nodes, Deadline: p.Redis.Deadline, Quiet: p.Redis.Quiet, Lookup: p.w.lookup,
 		Modes: map[string]redisync.Mode{}, Optional: p.remembers(),
 	}
 	faults := []error{r.Away.UnmarshalText([]byte(p.Redis.Away))}
+	leases := false
 	for _, text := range p.Redis.Modes {
 		at := strings.LastIndexByte(text, '=')
 		if at <= 0 {
@@ -202,6 +226,10 @@ func (p *plan) share() error {
 			faults = append(faults, fmt.Errorf("--redis-mode %w", err))
 		}
 		r.Modes[text[:at]] = mode
+		leases = leases || mode == redisync.Lease
+	}
+	if r.Quiet > 0 && !leases {
+		faults = append(faults, errors.New("--redis-quiet: goes with a --redis-mode of lease, as in 'POST /orders=lease'"))
 	}
 	p.redis = r
 	return errors.Join(faults...)

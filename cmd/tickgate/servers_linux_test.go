@@ -57,12 +57,18 @@ type redisServer struct {
 
 func startRedis(t *testing.T) *redisServer {
 	t.Helper()
+	return startRedisWith(t, "--port")
+}
+
+// startRedisWith starts one that listens by the flag named port, with more flags.
+func startRedisWith(t *testing.T, port string, flags ...string) *redisServer {
+	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("redis-server is not installed")
 	}
 	r := &redisServer{port: freePort(t), dir: t.TempDir()}
-	r.cmd = exec.Command(binary, "--port", r.port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always")
+	r.cmd = exec.Command(binary, append(flags, port, r.port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always")...)
 	background(t, r.cmd)
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+r.port)

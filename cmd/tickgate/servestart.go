@@ -83,10 +83,6 @@ func (b *begun) listen() error {
 }
 
 func (b *begun) make(ctx context.Context) error {
-	if b.example != nil { // it has a gate of its own, which nobody else sees
-		b.serve("listen", "", b.example, b.example.Run)
-		return nil
-	}
 	if err := b.makeCore(ctx); err != nil {
 		return err
 	}
@@ -102,11 +98,16 @@ func (b *begun) make(ctx context.Context) error {
 	return b.admin()
 }
 
-// makeCore makes the gate that all surfaces share, and Envoy's service. Where that is
-// all there is, its gate is the one that is shown.
+// makeCore makes the gate that all surfaces share, and Envoy's service. Where that, or
+// the example, is all there is, its gate is the one that is shown.
 func (b *begun) makeCore(ctx context.Context) (err error) {
 	cfg := service.Config{
 		Layers: b.stack, MaxKeys: b.MaxKeys, Redis: b.redis, ShowKeys: b.Admin.ShowKeys, Now: b.w.now, Log: b.log,
+	}
+	if b.example != nil {
+		b.store = b.example.Results
+		b.core, err = b.example.around(cfg)
+		return err
 	}
 	limits := rls.Config{Paths: b.RLS.Paths, MaxKeys: b.MaxKeys, Headers: b.RLS.Headers}
 	limits.Denied = func(apikey, endpoint string, n int64, d *tickgate.Decision) {
@@ -157,9 +158,13 @@ func (b *begun) envoy() {
 	})
 }
 
-// data serves the proxy, or the check API, or both.
+// data serves the example, or the proxy, or the check API, or the last two.
 func (b *begun) data(ctx context.Context) error {
 	if b.Listen == off {
+		return nil
+	}
+	if b.example != nil {
+		b.serve("listen", "", b.example, b.example.Run)
 		return nil
 	}
 	if b.front == nil {
@@ -261,7 +266,7 @@ func (b *begun) admin() error {
 	}
 	cfg := service.AdminConfig{
 		AllowHosts: b.Admin.AllowHosts, Version: version(), Idempotency: b.store,
-		Sampled: b.Listen != off && (b.front == nil || b.Check != ""),
+		Sampled: b.example == nil && b.Listen != off && (b.front == nil || b.Check != ""),
 	}
 	if b.front != nil {
 		cfg.Name = caller.Name

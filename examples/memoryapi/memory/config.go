@@ -43,6 +43,13 @@ type Config struct {
 	// shows what retries get that come meanwhile. nil: nothing is.
 	Hold func(context.Context)
 
+	// Audit is told of changes of the gate, as [tickgate.Config] has it. nil: nobody is.
+	Audit func(tickgate.Change)
+
+	// Denied is told of each request that a limit, a ban or a block denied: of whom and
+	// for what, as the gate names them. It must not keep d. nil: nobody is.
+	Denied func(apikey, endpoint string, d *tickgate.Decision)
+
 	// MaxQueue is the most jobs that wait, 1 to 2^20; one more is answered with 503.
 	// 0: DefaultMaxQueue.
 	MaxQueue int

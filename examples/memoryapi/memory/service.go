@@ -32,7 +32,9 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, gateErr := tickgate.New(tickgate.Config{Policies: set, MaxKeys: env.CacheSize, Clock: cfg.Clock, Wall: cfg.Wall})
+	gate, gateErr := tickgate.New(tickgate.Config{
+		Policies: set, MaxKeys: env.CacheSize, Clock: cfg.Clock, Wall: cfg.Wall, Audit: cfg.Audit,
+	})
 	store, storeErr := idem.NewStore(idem.Config{Clock: cfg.Clock, TTL: env.IdempotencyTTL, MaxRecords: cfg.MaxRecords})
 	if err := errors.Join(gateErr, storeErr); err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func New(cfg Config) (*Service, error) {
 	mux := http.NewServeMux()
 	endpoint := httplimit.MuxEndpoint(mux)
 	limiter, limiterErr := httplimit.NewLimiter(httplimit.LimitConfig{
-		Gate: gate, Key: APIKey, OnMissing: httplimit.FailClosed, Endpoint: endpoint,
+		Gate: gate, Key: APIKey, OnMissing: httplimit.FailClosed, Endpoint: endpoint, Deny: deny(cfg.Denied),
 	})
 	once, onceErr := httplimit.NewIdempotency(httplimit.IdempotencyConfig{
 		Store: store, Scope: APIKey, Field: "ingest_id", Missing: httplimit.HashContent, MaxBody: maxBody,
@@ -67,6 +69,18 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
+// deny has denied be told of a denial before it is answered.
+func deny(denied func(apikey, endpoint string, d *tickgate.Decision)) httplimit.DenyHandler {
+	if denied == nil {
+		return nil
+	}
+	return func(w http.ResponseWriter, r *http.Request, d *httplimit.Denial) {
+		key, _ := APIKey(r) // the limiter has read it before
+		denied(key, d.Endpoint, &d.Decision)
+		httplimit.WriteDenial(w, r, d)
+	}
+}
+
 // ServeHTTP answers a request.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
@@ -75,6 +89,13 @@ func (s *Service) Endpoints() []string { return slices.Clone(s.endpoints) }
 
 // Policies returns the limits in force, one policy for each endpoint.
 func (s *Service) Policies() policy.Set { return s.gate.Policies() }
+
+// Gate returns the gate that decides, for who shows what it does: its keys are those that
+// [APIKey] reads, its endpoints those of [Service.Endpoints].
+func (s *Service) Gate() *tickgate.Gate { return s.gate }
+
+// Results returns the counts of what retries are answered with.
+func (s *Service) Results() idem.StoreStats { return s.store.Stats() }
 
 // sweepEvery is how often what has expired is dropped while nobody asks.
 const sweepEvery = time.Minute

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -210,7 +211,7 @@ func (b *Bench) leave(r *Result) {
 func (b *Bench) measure(r *Result) {
 	s := b.scenario
 	keys := max(1, s.Load.Keys)
-	events := make([][]Event, keys)
+	events := make([][]admitted.Event, keys)
 	var logs []*Log
 	for i, p := range b.Players {
 		log, err := p.Log()
@@ -230,7 +231,7 @@ func (b *Bench) measure(r *Result) {
 			tenth := 10 * (e.After - b.begun) / max(1, b.over-b.begun)
 			r.Flow[max(0, min(tenth, 9))] += int64(e.N)
 		}
-		o := Check(history, s.Limit)
+		o := admitted.Check(history, s.Limit)
 		r.Admitted += o.Admitted
 		if o.High >= r.Worst.High {
 			r.Worst = o

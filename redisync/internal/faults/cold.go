@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // cold is the row of many keys of which each is seen once or twice.
 func cold() []Scenario {
 	many := usual("cold", Credit, "many keys, most of them cold").with(func(s *Scenario) {
 		s.Nodes = 2
-		s.Limit = Limit{Tokens: 200, Per: time.Second, Capacity: 20}
+		s.Limit = admitted.Limit{Tokens: 200, Per: time.Second, Capacity: 20}
 		s.Credit = 4
 		s.Load = Load{PerSecond: 8000, Keys: 20_000, Skew: 1.1}
 		s.Length = 1500 * time.Millisecond
@@ -30,7 +32,7 @@ const keepFor = time.Minute
 // again by more than it is kept.
 func everyKeyExpires(b *Bench, _ *Result) error {
 	l := b.scenario.Limit
-	most := keepFor + time.Duration(float64(l.Capacity+8*b.scenario.Credit)/l.refill(time.Second)*float64(time.Second)) + time.Second
+	most := keepFor + time.Duration(float64(l.Capacity+8*b.scenario.Credit)/l.Refill(time.Second)*float64(time.Second)) + time.Second
 	seen := 0
 	for _, s := range b.masters() {
 		for _, key := range s.Keys() {

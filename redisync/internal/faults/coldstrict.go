@@ -10,6 +10,7 @@ import (
 
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -23,8 +24,8 @@ func measureCold(t redistest.T, length time.Duration) []Figure {
 		cold = perSecond / 2
 	}
 	span := time.Duration(cold) * time.Second / perSecond
-	limit := Limit{Tokens: 1000, Per: time.Second, Capacity: 100}
-	wide := Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 1_000_000}
+	limit := admitted.Limit{Tokens: 1000, Per: time.Second, Capacity: 100}
+	wide := admitted.Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 1_000_000}
 	server := redistest.Start(t, redistest.Options{})
 	set := policy.Set{shared(Endpoint, 16, limit), shared(strictly, 16, wide)}
 	s := startSingle(t, server.URL(), 2*cold, set, redisync.Config{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -109,7 +110,7 @@ func conserved() []Scenario {
 // wide is a limit that the load does not use up.
 func wide(s *Scenario) {
 	s.Nodes = 4
-	s.Limit = Limit{Tokens: 1, Per: 100 * time.Second, Capacity: 300_000} // refilled in a year
+	s.Limit = admitted.Limit{Tokens: 1, Per: 100 * time.Second, Capacity: 300_000} // refilled in a year
 	s.Load = Load{PerSecond: 1500}
 	if s.Mode == Strict {
 		s.Load = Load{PerSecond: 300}
@@ -130,7 +131,7 @@ func sumsAgree(b *Bench, r *Result) error {
 		return fmt.Errorf("no level in Redis: %w", err)
 	}
 	const unit = redisync.Unit
-	refilled := int64(b.scenario.Limit.refill(time.Since(b.start)+settleFor)*unit) + 1
+	refilled := int64(b.scenario.Limit.Refill(time.Since(b.start)+settleFor)*unit) + 1
 	want := (b.scenario.Limit.Capacity - r.Admitted) * unit
 	least, most := want, want+refilled
 	lost := int64(len(b.killed)) * b.scenario.Credit * unit

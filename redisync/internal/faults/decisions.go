@@ -10,6 +10,7 @@ import (
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -20,7 +21,7 @@ const rounds = 9
 // measureDecisions times every decision of one caller, in turn with Redis well and
 // stopped.
 func measureDecisions(t redistest.T, length time.Duration) []Figure {
-	limit := Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 100_000}
+	limit := admitted.Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 100_000}
 	server := redistest.Start(t, redistest.Options{})
 	s := startSingle(t, server.URL(), 1000, policy.Set{shared(Endpoint, 1000, limit)}, redisync.Config{
 		Policies: map[string]redisync.Mode{Endpoint: redisync.Credit}, MaxAge: 50 * time.Millisecond,

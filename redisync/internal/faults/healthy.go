@@ -5,6 +5,8 @@ package faults
 import (
 	"fmt"
 	"time"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // healthy are the rows in which nothing happens. Each bound must be kept, and for
@@ -22,7 +24,7 @@ func healthy() []Scenario {
 		}))
 	}
 	twice := func(s *Scenario) {
-		s.Load = Load{PerSecond: 2 * s.Limit.refill(time.Second) / float64(s.Nodes)}
+		s.Load = Load{PerSecond: 2 * s.Limit.Refill(time.Second) / float64(s.Nodes)}
 	}
 	return append(all,
 		usual("greedy-2", Lease, "none, greedy").with(func(s *Scenario) { s.Nodes = 2 }),
@@ -58,7 +60,7 @@ func healthy() []Scenario {
 func skewed(name string, mode Mode) Scenario {
 	return usual(name, mode, "none, 100 keys, Zipf").with(func(s *Scenario) {
 		s.Nodes = 4
-		s.Limit = Limit{Tokens: 300, Per: time.Second, Capacity: 60}
+		s.Limit = admitted.Limit{Tokens: 300, Per: time.Second, Capacity: 60}
 		s.Credit = 8
 		s.Load = Load{PerSecond: 2500, Keys: 100, Skew: 1.3}
 		s.expect(0, "")

@@ -16,7 +16,7 @@ func killed() []Scenario {
 	forgets := func(s *Scenario) {
 		switch s.Mode {
 		case Credit:
-			s.expect(float64(s.Nodes-1)*float64(s.Credit)+s.Limit.refill(20*time.Millisecond), "(N-1)·b + r·2T of what is forgotten")
+			s.expect(float64(s.Nodes-1)*float64(s.Credit)+s.Limit.Refill(20*time.Millisecond), "(N-1)·b + r·2T of what is forgotten")
 		case Strict:
 			s.expect(float64(s.Limit.Capacity), "C: nobody else knows")
 		}

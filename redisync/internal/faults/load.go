@@ -6,6 +6,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // Load is what one node is asked for. The zero value is greedy on one key.
@@ -78,7 +80,7 @@ func (r *runner) ask(key int) bool {
 		r.log.Deny(after - before)
 		return false
 	}
-	r.log.Admit(Event{Before: before, After: after, N: 1, Key: uint32(key)})
+	r.log.Admit(admitted.Event{Before: before, After: after, N: 1, Key: uint32(key)})
 	return true
 }
 

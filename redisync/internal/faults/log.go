@@ -10,15 +10,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-)
 
-// Event is one admission: N tokens of a key, at some time from Before to After, in ns
-// of the machine's monotonic clock.
-type Event struct {
-	Before, After int64
-	N             int32
-	Key           uint32 // number of the key
-}
+	"github.com/tickgate/tickgate/redisync/admitted"
+)
 
 // Log holds the admissions of one goroutine. It is of a fixed size, and shared memory
 // if it has a file: what a process has written is there after kill -9. One goroutine
@@ -26,7 +20,7 @@ type Event struct {
 type Log struct {
 	mem    []byte
 	head   *logHead
-	events []Event
+	events []admitted.Event
 }
 
 // logHead is the beginning of the memory. The writer writes, count last of all, so
@@ -40,7 +34,7 @@ type logHead struct {
 }
 
 const (
-	eventSize = int(unsafe.Sizeof(Event{}))
+	eventSize = int(unsafe.Sizeof(admitted.Event{}))
 	headSize  = int(unsafe.Sizeof(logHead{}))
 )
 
@@ -95,7 +89,7 @@ func logIn(mem []byte, err error) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("faults: no memory for a log: %w", err)
 	}
-	first := (*Event)(unsafe.Pointer(&mem[headSize]))
+	first := (*admitted.Event)(unsafe.Pointer(&mem[headSize]))
 	return &Log{
 		mem:    mem,
 		head:   (*logHead)(unsafe.Pointer(&mem[0])),
@@ -104,7 +98,7 @@ func logIn(mem []byte, err error) (*Log, error) {
 }
 
 // Admit notes an admission.
-func (l *Log) Admit(e Event) {
+func (l *Log) Admit(e admitted.Event) {
 	l.took(e.After - e.Before)
 	i := l.head.count.Load()
 	if i == int64(len(l.events)) {
@@ -130,7 +124,7 @@ func (l *Log) took(ns int64) {
 
 // Events returns the admissions in the order in which they were noted: the log's own
 // memory, good until Close.
-func (l *Log) Events() []Event { return l.events[:l.head.count.Load()] }
+func (l *Log) Events() []admitted.Event { return l.events[:l.head.count.Load()] }
 
 // Overflow returns how many admissions are missing: a history with any is worthless.
 func (l *Log) Overflow() int64 { return l.head.overflow.Load() }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 func TestLogKeepsWhatItIsGiven(t *testing.T) {
@@ -19,11 +21,11 @@ func TestLogKeepsWhatItIsGiven(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	for i := range 5 {
-		l.Admit(Event{Before: int64(i), After: int64(i) + 100, N: 2, Key: 7})
+		l.Admit(admitted.Event{Before: int64(i), After: int64(i) + 100, N: 2, Key: 7})
 	}
 	l.Deny(2000)
 	require.Len(t, l.Events(), 3)
-	require.Equal(t, Event{Before: 2, After: 102, N: 2, Key: 7}, l.Events()[2])
+	require.Equal(t, admitted.Event{Before: 2, After: 102, N: 2, Key: 7}, l.Events()[2])
 	require.EqualValues(t, 2, l.Overflow())
 	require.EqualValues(t, 1, l.Denied())
 	require.Equal(t, 2*time.Microsecond, l.Slowest())
@@ -51,7 +53,7 @@ func TestLogOutlivesItsProcess(t *testing.T) {
 	if path := os.Getenv("FAULTS_LOG"); path != "" {
 		l, err := NewLog(path, 10)
 		require.NoError(t, err)
-		l.Admit(Event{Before: monotonic(), After: monotonic(), N: 1, Key: 3})
+		l.Admit(admitted.Event{Before: monotonic(), After: monotonic(), N: 1, Key: 3})
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}

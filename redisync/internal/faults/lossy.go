@@ -5,6 +5,8 @@ package faults
 import (
 	"fmt"
 	"time"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // lossy are the rows in which calls are lost, before Redis has seen them or after it
@@ -28,7 +30,7 @@ func lossy() []Scenario {
 	)
 }
 
-func losing(what string, mode Mode, f Faults, admitted float64) Scenario {
+func losing(what string, mode Mode, f Faults, least float64) Scenario {
 	part := f.LoseRequest + f.LoseReply
 	fault := fmt.Sprintf("%.0f %% of %s lost", 100*part, what)
 	switch {
@@ -41,10 +43,10 @@ func losing(what string, mode Mode, f Faults, admitted float64) Scenario {
 		s.Faults = f
 		if part > 0.01 { // a loss takes the connection with it: calls take long, and the credit must do meanwhile
 			s.Nodes, s.Credit, s.Length = 4, 32, 2*time.Second
-			s.Limit = Limit{Tokens: 2000, Per: time.Second, Capacity: 400}
+			s.Limit = admitted.Limit{Tokens: 2000, Per: time.Second, Capacity: 400}
 			s.expect(0, "")
 		}
-		s.Expect.Admitted = admitted
+		s.Expect.Admitted = least
 		s.Check = func(_ *Bench, r *Result) error {
 			n := r.Links
 			lost := float64(n.LostRequests+n.LostReplies) / float64(max(1, n.Calls))

@@ -14,6 +14,7 @@ import (
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -108,7 +109,7 @@ func (s *single) close() {
 }
 
 // shared is a set of one policy.
-func shared(endpoint string, credit int64, l Limit) policy.Policy {
+func shared(endpoint string, credit int64, l admitted.Limit) policy.Policy {
 	return policy.Policy{
 		Endpoint: endpoint, Credit: credit,
 		Limits: []policy.Limit{{Name: LimitName, Tokens: l.Tokens, Per: l.Per, Burst: l.Capacity}},

@@ -12,6 +12,7 @@ import (
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // Endpoint is the policy that all nodes share, and LimitName its limit.
@@ -45,7 +46,7 @@ type Setup struct {
 	URL string // of the Redis servers, or of the link to them
 
 	Mode     Mode
-	Limit    Limit
+	Limit    admitted.Limit
 	Credit   int64
 	Interval time.Duration // of syncs; 0: the default
 	MaxAge   time.Duration // beyond which a view is not trusted; 0: the default

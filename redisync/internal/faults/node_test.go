@@ -13,6 +13,7 @@ import (
 
 	"github.com/tickgate/tickgate"
 	"github.com/tickgate/tickgate/clock"
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 func TestMain(m *testing.M) {
@@ -20,11 +21,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var thousands = Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
+var thousands = admitted.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000}
 
 // run lets players play for a while, and returns what they did and how long it took:
 // a busy machine wakes late.
-func run(t *testing.T, d time.Duration, players ...Player) (all []Event, took time.Duration) {
+func run(t *testing.T, d time.Duration, players ...Player) (all []admitted.Event, took time.Duration) {
 	begun := time.Now()
 	for _, p := range players {
 		require.NoError(t, p.Begin())
@@ -54,7 +55,7 @@ func TestNodesApartAdmitTheLimitEach(t *testing.T) {
 		players = append(players, n)
 	}
 	events, d := run(t, 300*time.Millisecond, players...)
-	o := Check(events, thousands)
+	o := admitted.Check(events, thousands)
 	budget := thousands.Budget(d)
 	require.InEpsilon(t, 3*budget, o.Admitted, 0.15)
 	require.InEpsilon(t, 2*budget, o.Low, 0.15)
@@ -74,7 +75,7 @@ func TestNodesAtOneGateAdmitTheLimitOnce(t *testing.T) {
 		players = append(players, n)
 	}
 	events, d := run(t, 300*time.Millisecond, players...)
-	o := Check(events, thousands)
+	o := admitted.Check(events, thousands)
 	require.Zero(t, o.Low, "%+v", o)
 	require.Less(t, o.High, 30.0, "what a slow call may make of it")
 	require.InEpsilon(t, thousands.Budget(d), o.Admitted, 0.1)
@@ -126,6 +127,6 @@ func TestNodeInItsOwnProcess(t *testing.T) {
 func TestSpawnErrors(t *testing.T) {
 	_, err := Spawn(Setup{Mode: Apart, Limit: thousands, Credit: 1, Events: 1})
 	require.ErrorContains(t, err, "Setup.Path")
-	_, err = Spawn(Setup{Mode: Apart, Limit: Limit{Tokens: -1, Per: time.Second}, Events: 1, Path: filepath.Join(t.TempDir(), "log")})
+	_, err = Spawn(Setup{Mode: Apart, Limit: admitted.Limit{Tokens: -1, Per: time.Second}, Events: 1, Path: filepath.Join(t.TempDir(), "log")})
 	require.ErrorContains(t, err, "-1")
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -53,7 +54,7 @@ type Scenario struct {
 	Server   redistest.Options
 	Mode     Mode
 	Nodes    int
-	Limit    Limit
+	Limit    admitted.Limit
 	Credit   int64
 	Interval time.Duration
 	MaxAge   time.Duration
@@ -84,7 +85,7 @@ type Scenario struct {
 // Expect is what must hold of a scenario.
 type Expect struct {
 	// Bound is the most that O may be, in tokens, for each key; Rule says how it
-	// comes about. What is asserted is [Overshoot.Low], and of [Overshoot.High] that it
+	// comes about. What is asserted is [admitted.Overshoot.Low], and of [admitted.Overshoot.High] that it
 	// is not above by more than the calls that reach across the ends of a window.
 	Bound float64
 	Rule  string
@@ -98,7 +99,7 @@ type Expect struct {
 	Asleep bool
 
 	// Reach is the part of Bound that O must reach, so that the bound means
-	// something. 0: none. What is asserted is [Overshoot.Low].
+	// something. 0: none. What is asserted is [admitted.Overshoot.Low].
 	Reach float64
 
 	// Admitted is the least part of the budget that must be admitted. 0: none, as
@@ -118,11 +119,11 @@ type Result struct {
 	Bound    float64       // for that length
 	Rule     string        // by which it comes about
 
-	Worst    Overshoot // of the key that exceeded most
-	Slack    float64   // tokens that the clocks' drift may have refilled
-	Admitted int64     // tokens of all keys
-	Budget   float64   // of all keys over the length
-	Flow     []int64   // tokens in each tenth of the length
+	Worst    admitted.Overshoot // of the key that exceeded most
+	Slack    float64            // tokens that the clocks' drift may have refilled
+	Admitted int64              // tokens of all keys
+	Budget   float64            // of all keys over the length
+	Flow     []int64            // tokens in each tenth of the length
 	Denied   int64
 	P50      time.Duration // of the decisions
 	P999     time.Duration

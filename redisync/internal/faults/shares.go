@@ -53,7 +53,7 @@ func (b *Bench) shares(r *Result) float64 {
 	if many > 0 {
 		r.Rule += fmt.Sprintf(" + C/N of each of %d that went without an answer, and r/N while others had one", many)
 	}
-	return (float64(many)*float64(s.Limit.Capacity) + s.Limit.refill(beside)) / float64(s.Nodes)
+	return (float64(many)*float64(s.Limit.Capacity) + s.Limit.Refill(beside)) / float64(s.Nodes)
 }
 
 // silences returns those of each link within the run.

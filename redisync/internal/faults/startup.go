@@ -13,6 +13,7 @@ import (
 	"github.com/tickgate/tickgate/clock"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -76,7 +77,7 @@ func Startups() []Startup {
 // Try starts a node and returns what it says, and how long that took.
 func (s Startup) Try(t redistest.T) (error, time.Duration) {
 	url := s.URL(t)
-	gate, err := newGate(policy.Set{shared(Endpoint, 16, Limit{Tokens: 100, Per: time.Second, Capacity: 100})}, 100)
+	gate, err := newGate(policy.Set{shared(Endpoint, 16, admitted.Limit{Tokens: 100, Per: time.Second, Capacity: 100})}, 100)
 	if err != nil {
 		t.Fatalf("no gate: %v", err)
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
 // measureStrict asks Redis for one token at a time, in turn with a PING on a bare
 // connection.
 func measureStrict(t redistest.T, length time.Duration) []Figure {
-	limit := Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 1_000_000}
+	limit := admitted.Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 1_000_000}
 	server := redistest.Start(t, redistest.Options{})
 	s := startSingle(t, server.URL(), 1000, policy.Set{shared(Endpoint, 16, limit)}, redisync.Config{
 		Policies: map[string]redisync.Mode{Endpoint: redisync.Strict}, Deadline: time.Second,

@@ -5,6 +5,8 @@ package faults
 import (
 	"fmt"
 	"time"
+
+	"github.com/tickgate/tickgate/redisync/admitted"
 )
 
 // Scenarios returns the table of faults.
@@ -36,12 +38,12 @@ func Scenarios() []Scenario {
 func usual(name string, mode Mode, fault string) Scenario {
 	s := Scenario{
 		Name: name + "-" + string(mode), Fault: fault, Mode: mode, Nodes: 8, Credit: 16,
-		Limit: Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000},
+		Limit: admitted.Limit{Tokens: 10_000, Per: time.Second, Capacity: 1000},
 	}
 	s.Expect.Admitted = 0.97
 	if mode == Strict {
 		s.Nodes = 4
-		s.Limit = Limit{Tokens: 1000, Per: time.Second, Capacity: 200}
+		s.Limit = admitted.Limit{Tokens: 1000, Per: time.Second, Capacity: 200}
 		s.Expect.Admitted = 0.85                  // a call beyond its deadline is charged for nothing
 		s.Expect.Slowest = 300 * time.Millisecond // a decision waits for Redis, but not for seconds
 	}
@@ -99,7 +101,7 @@ func flowsAgain(part float64) func(b *Bench, r *Result) error {
 		if s.Mode == Strict { // every token takes a call
 			least = 0.5
 		}
-		want := least * s.Limit.refill(max(0, span-b.stalls.since(from)))
+		want := least * s.Limit.Refill(max(0, span-b.stalls.since(from)))
 		if float64(n) < want {
 			return fmt.Errorf("in the last %v only %d tokens were admitted, less than %.0f: the nodes did not recover: %w", span.Round(time.Millisecond), n, want, errSlow)
 		}

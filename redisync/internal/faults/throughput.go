@@ -10,6 +10,7 @@ import (
 
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
+	"github.com/tickgate/tickgate/redisync/admitted"
 	"github.com/tickgate/tickgate/redisync/internal/redistest"
 )
 
@@ -17,7 +18,7 @@ import (
 // of, and counts what it is told. What sets the limit shows in how busy Redis is.
 func measureThroughput(t redistest.T, length time.Duration) []Figure {
 	const keys = 4096
-	limit := Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 100_000}
+	limit := admitted.Limit{Tokens: 1_000_000, Per: time.Second, Capacity: 100_000}
 	var figures []Figure
 	for _, most := range []int{50_000, 1_000_000} {
 		server := redistest.Start(t, redistest.Options{})

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/tickgate/tickgate"
+	"github.com/tickgate/tickgate/adapter/pgconfig"
 	"github.com/tickgate/tickgate/adapter/promlimit"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
@@ -15,14 +17,13 @@ import (
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/changes"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/denials"
 	"github.com/tickgate/tickgate/cmd/tickgate/internal/history"
-	"github.com/tickgate/tickgate/cmd/tickgate/internal/layers"
 )
 
 // Config says what a core is made of.
 type Config struct {
-	Layers  *layers.Stack // of policies
-	MaxKeys int           // as tickgate.Config has it
-	Redis   *Redis        // how budgets are shared; nil: not at all
+	Layers  *pgconfig.Stack // of policies
+	MaxKeys int             // as tickgate.Config has it
+	Redis   *Redis          // how budgets are shared; nil: not at all
 
 	ShowKeys bool             // as denials.Config has it
 	Now      func() time.Time // for people
@@ -43,9 +44,9 @@ type Core struct {
 	Follow func(policy.Set)
 
 	cfg    Config
-	sync   *redisync.Sync  // nil: not shared
-	own    map[string]bool // endpoints that had a policy when it was shared; these two are not changed any more
-	strict map[string]bool // policies that Redis is asked for
+	sync   *redisync.Sync                  // nil: not shared
+	strict map[string]bool                 // policies that Redis is asked for; not changed any more
+	own    atomic.Pointer[map[string]bool] // endpoints with a policy of their own; nil: not shared
 	orders []*Reloadable
 	last   *Reloadable // of the version, where there are no layers
 }
@@ -93,7 +94,13 @@ func Around(cfg Config, make func(audit func(tickgate.Change)) (*tickgate.Gate, 
 // audit is told of every change of the gate.
 func (c *Core) audit(change tickgate.Change) {
 	c.Changes.Record(change)
-	if change.What == tickgate.Applied && change.Err == nil && c.Follow != nil {
+	if change.What != tickgate.Applied || change.Err != nil {
+		return
+	}
+	if c.own.Load() != nil {
+		c.named(change.New)
+	}
+	if c.Follow != nil {
 		c.Follow(change.New)
 	}
 }

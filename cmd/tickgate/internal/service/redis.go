@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tickgate/tickgate"
@@ -24,10 +25,13 @@ type Redis struct {
 	Away     redisync.Rule
 	Nodes    int
 	Deadline time.Duration
+	Quiet    time.Duration
 	Lookup   func(string) (string, bool)
 
 	// Optional lets nothing be shared: there is something else that Redis is for.
 	Optional bool
+
+	started atomic.Pointer[map[string]redisync.Mode] // how policies are shared since the start; nil before
 }
 
 // modes says how each policy of a set is shared, and whether any is.
@@ -49,7 +53,8 @@ func (r *Redis) modes(set policy.Set) (modes map[string]redisync.Mode, shared bo
 // config is what to share a gate by.
 func (r *Redis) config(gate *tickgate.Gate, modes map[string]redisync.Mode, log *slog.Logger) redisync.Config {
 	return redisync.Config{
-		Gate: gate, URL: r.URL, Prefix: r.Prefix, Policies: modes, Away: r.Away, Nodes: r.Nodes, Deadline: r.Deadline, Log: log, Lookup: r.Lookup,
+		Gate: gate, URL: r.URL, Prefix: r.Prefix, Policies: modes, Away: r.Away, Nodes: r.Nodes,
+		Deadline: r.Deadline, Quiet: r.Quiet, Log: log, Lookup: r.Lookup,
 	}
 }
 
@@ -60,6 +65,7 @@ func (r *Redis) none(shared bool) bool { return !shared && r.Optional && len(r.M
 func (c *Core) share(ctx context.Context, set policy.Set) error {
 	r := c.cfg.Redis
 	modes, shared := r.modes(set)
+	r.started.Store(&modes)
 	if r.none(shared) {
 		c.cfg.Log.Info("no budget is shared through Redis: no policy has a credit or a --redis-mode", "server", Server(r.URL))
 		return nil
@@ -68,10 +74,8 @@ func (c *Core) share(ctx context.Context, set policy.Set) error {
 	if c.sync, err = redisync.New(ctx, r.config(c.Gate, modes, c.cfg.Log)); err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	c.own, c.strict = map[string]bool{}, map[string]bool{}
-	for _, p := range set {
-		c.own[p.Endpoint] = true
-	}
+	c.strict = map[string]bool{}
+	c.named(set)
 	var names []string
 	for _, endpoint := range slices.Sorted(maps.Keys(modes)) {
 		if m := modes[endpoint]; m != redisync.Local {
@@ -97,10 +101,23 @@ func Server(url string) string {
 	return scheme + "://" + rest
 }
 
+// named notes which endpoints have a policy of their own.
+func (c *Core) named(set policy.Set) {
+	own := make(map[string]bool, len(set))
+	for _, p := range set {
+		own[p.Endpoint] = true
+	}
+	c.own.Store(&own)
+}
+
 // Strict reports whether Redis is asked for an endpoint: for its own policy, or for the
 // one of those that have none.
 func (c *Core) Strict(endpoint string) bool {
-	return c.strict[endpoint] || c.strict[policy.DefaultEndpoint] && !c.own[endpoint]
+	if c.strict[endpoint] {
+		return true
+	}
+	own := c.own.Load()
+	return own != nil && c.strict[policy.DefaultEndpoint] && !(*own)[endpoint]
 }
 
 // Shared reports whether anything is asked of Redis.
@@ -129,12 +146,12 @@ func (c *Core) syncStats() promlimit.Sync {
 	return promlimit.Sync{
 		Nodes: s.Nodes, Away: s.Away, ViewAge: s.Silent,
 		Overshoot: s.Overshoot, CreditUsed: s.Fullest, Debt: float64(s.Debt) / million,
-		Lease:      float64(s.Leased - min(s.Leased, s.Returned+s.Wasted)), // what was not given back: held or spent
+		Leases: s.Held, Leased: s.Leased, Returned: s.Returned, Wasted: s.Wasted, Learning: s.Learning,
 		SyncMedian: s.Sync.P50, SyncP99: s.Sync.P99, OldestWait: s.Oldest,
 		FuseOpened: s.FuseOpened, Sent: s.Syncs, Acked: s.Acked,
 		Unknown: s.Unknown, Failed: s.NotSent + s.Moved + s.ReadOnly + s.Busy + s.Refused,
 		Redirected: s.Moved, ScriptsLoaded: s.Transport.NoScript,
 		Created: s.Created, Lost: s.Lost, Charged: s.Charged, Granted: s.Granted,
-		Forgiven: s.Forgiven / million, WastedLease: s.Wasted,
+		Forgiven: s.Forgiven / million, StrictFailed: s.Strict.Failed,
 	}
 }

@@ -1,6 +1,4 @@
-//go:build linux
-
-package faults
+package admitted
 
 import (
 	"cmp"
@@ -8,8 +6,16 @@ import (
 	"time"
 )
 
+// Event is one admission: N tokens of a key, at some time from Before to After, in ns
+// of one monotonic clock, with Before <= After.
+type Event struct {
+	Before, After int64
+	N             int32
+	Key           uint32 // a number for the key, for those who keep several; Check does not look at it
+}
+
 // Limit is what a history is checked against: Tokens in each Per, at most Capacity
-// at once.
+// at once. Per is above 0, the others 0 or more.
 type Limit struct {
 	Tokens   int64
 	Per      time.Duration
@@ -18,11 +24,11 @@ type Limit struct {
 
 // Budget returns the tokens that may pass within d: the capacity and what d refills.
 func (l Limit) Budget(d time.Duration) float64 {
-	return float64(l.Capacity) + l.refill(d)
+	return float64(l.Capacity) + l.Refill(d)
 }
 
-// refill returns the tokens that d refills.
-func (l Limit) refill(d time.Duration) float64 {
+// Refill returns the tokens that d refills.
+func (l Limit) Refill(d time.Duration) float64 {
 	return float64(d) * float64(l.Tokens) / float64(l.Per)
 }
 
@@ -46,7 +52,7 @@ func (l Limit) refill(d time.Duration) float64 {
 type Overshoot struct {
 	Low, High float64 // tokens
 
-	// The window of High, in ns of the machine's monotonic clock. It need not be
+	// The window of High, in ns of the events' clock. It need not be
 	// the only one. Zero where nothing was exceeded.
 	From, To int64
 
@@ -57,7 +63,8 @@ type Overshoot struct {
 // edge is one end of admissions.
 type edge struct{ at, n int64 }
 
-// Check measures a history of one key, in any order. It is exact, in integers, as
+// Check measures a history of one key, in any order, which it does not change. It is
+// exact, in integers, as
 // long as the admitted tokens times Per in ns, and Tokens times the span of the
 // history in ns, are below 2^62. It sorts; the rest is linear.
 func Check(events []Event, l Limit) Overshoot {

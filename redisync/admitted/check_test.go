@@ -1,6 +1,4 @@
-//go:build linux
-
-package faults
+package admitted
 
 import (
 	"math"
