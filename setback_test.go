@@ -1,6 +1,7 @@
 package tickgate_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,4 +55,74 @@ func TestLeaseAfterTheClockWasSetBack(t *testing.T) {
 	require.True(t, g.Allow("k", endpoint))
 	c.Advance(2 * time.Millisecond)
 	require.False(t, g.Allow("k", endpoint))
+}
+
+// Keys that nobody asks for any more get full all the same.
+func TestEvictionAfterTheClockWasSetBack(t *testing.T) {
+	g, c := gateOf(t, tickgate.Config{MaxKeys: 600}, "1/s burst=10")
+	c.Advance(2 * time.Hour)
+	for _, k := range keysOf(600) {
+		require.True(t, g.AllowN(k, endpoint, 10))
+	}
+	c.Advance(-time.Hour)
+	require.True(t, g.AllowN("first", endpoint, 10))
+	require.Equal(t, uint64(1), g.Stats().Evictions.Forced, "all owe ten seconds")
+	for i := range 2 {
+		c.Advance(4 * time.Second)
+		require.True(t, g.AllowN(fmt.Sprint("new ", i), endpoint, 10))
+	}
+	require.Equal(t, uint64(3), g.Stats().Evictions.Forced, "after eight seconds they still owe two")
+	for i := range 300 {
+		c.Advance(4 * time.Second)
+		require.True(t, g.Allow(fmt.Sprint("newer ", i), endpoint))
+	}
+	require.Equal(t, uint64(3), g.Stats().Evictions.Forced, "they are full, by the new clock")
+}
+
+// What a slot keeps of its last key's counts is not newer than the next key's.
+func TestSyncUsedInASlotOfBeforeTheClockWasSetBack(t *testing.T) {
+	for _, l := range counting {
+		g, c := gateOf(t, tickgate.Config{MaxKeys: 1, Wall: clock.NewManualWall(0)}, l)
+		c.Advance(2*time.Hour + 2*time.Second) // past the skew of the window before
+		synced := func(key string) {
+			h := handleOf(t, g, key)
+			h.SyncUsed(h.Take(50), "w", 70)
+			require.Equal(t, int64(70), usedOf(g, h), "%s: %s", l, key)
+			h.Release()
+		}
+		for i := range 100 { // so that each slot has had one
+			synced(fmt.Sprint("before ", i))
+		}
+		c.Advance(-time.Hour)
+		for i := range 100 {
+			synced(fmt.Sprint("after ", i))
+		}
+		require.Equal(t, uint64(199), g.Stats().Evictions.Forced, l)
+	}
+}
+
+// Each time that the clock is set back counts anew: how far it was the last time says
+// nothing about it.
+func TestTheClockWasSetBackTwice(t *testing.T) {
+	for _, again := range []time.Duration{11 * time.Second, 61 * time.Second, 90 * time.Second, 119 * time.Second, 2 * time.Minute, 3 * time.Minute} {
+		for _, pinned := range []bool{false, true} {
+			g, c := gateOf(t, tickgate.Config{}, "1/s burst=100")
+			allow := func(n int64) bool { return g.AllowN("k", endpoint, n) }
+			if pinned {
+				h := handleOf(t, g, "k")
+				allow = func(n int64) bool { return h.Take(n).Allowed }
+			}
+			c.Advance(time.Hour)
+			require.True(t, allow(100))
+			c.Advance(-2 * time.Minute)
+			require.False(t, allow(1))
+			c.Advance(10 * time.Minute)
+			require.True(t, allow(100))
+			c.Advance(-again)
+			require.False(t, allow(1), "%v, %v", again, pinned)
+			c.Advance(time.Second)
+			require.True(t, allow(1))
+			require.False(t, allow(1))
+		}
+	}
 }

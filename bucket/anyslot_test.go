@@ -137,6 +137,7 @@ func (s *anySlot) giveBack(at clock.Time, n int64) {
 // change has not come to the key yet.
 func (s *anySlot) publish(l Limit, at clock.Time) {
 	if at > s.seen {
+		s.back = false
 		s.move(at)
 	}
 	s.plan = equipped(s.plan.Next([]Named{{Limit: l}}, "", s.seen))

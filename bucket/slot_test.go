@@ -31,6 +31,7 @@ func (s *slot) limit() *Limit { return &s.plan.Limits[0] }
 // touch returns the time to serve a caller at, and by how much it is late.
 func (s *slot) touch(now clock.Time) (at clock.Time, late int64) {
 	if now >= s.seen {
+		s.back = s.back && now == s.seen
 		s.move(now)
 		return now, 0
 	}
@@ -74,6 +75,7 @@ func (s *slot) take(now clock.Time, n int64) (at clock.Time, ok bool) {
 // apply puts l into force at at, or at the newest time if that is later.
 func (s *slot) apply(l Limit, at clock.Time) {
 	if at > s.seen {
+		s.back = false
 		s.move(at)
 	}
 	s.plan = s.plan.Next([]Named{{Limit: l}}, "", s.seen)

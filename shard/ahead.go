@@ -83,7 +83,7 @@ func (h *Pin) ahead(plan *bucket.Plan, n int64, r *Result, each *Aheads) bool {
 				each[k] = before
 			}
 			r.Marks[k] = Mark{
-				Used: uint32(l.UsedTokens(next, o, r.At) - t.cold(w.i).corrected[k].Load()), Cost: saturate(n),
+				Used: uint32(l.UsedTokens(next, o, r.At)) - t.cold(w.i).corrected[k].Load(), Cost: saturate(n),
 			}
 			if d := l.Retry(next, o, r.At, 0); i == 0 || d > r.Retry {
 				r.Limit, r.Retry, r.Reset = k, d, l.Used(next, o, r.At)
@@ -130,7 +130,7 @@ func (h *Pin) Again(now clock.Clock, before Refund, each *Aheads, n int64, r *Re
 			}
 			each[k] = l.AheadBefore(next, o, at, n)
 			r.Ahead = min(r.Ahead, each[k])
-			r.Marks[k] = Mark{Used: uint32(l.UsedTokens(next, o, at) - c.corrected[k].Load()), Cost: saturate(n)}
+			r.Marks[k] = Mark{Used: uint32(l.UsedTokens(next, o, at)) - c.corrected[k].Load(), Cost: saturate(n)}
 			due = max(due, l.Retry(next, o, at, 0))
 			break
 		}

@@ -176,9 +176,8 @@ func (t *Table) candidate(i uint32) (place, bool) {
 }
 
 // owes returns how many nanoseconds after at the key will be full, 0 if it is.
-// at is now, or the key's own newest time if that is later: a caller whose clock
-// is behind finds nobody more in debt for it. It reports false when the slot
-// lost the key.
+// at is now on the key's axis: a caller whose clock is behind finds nobody more in
+// debt for it. It reports false when the slot lost the key.
 func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok bool) {
 	p := t.policy(w.s.ident.Load())
 	if p == nil {
@@ -187,7 +186,7 @@ func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok boo
 	o := bucket.OriginOf(w.m.inc())
 	for {
 		seen := clock.Time(w.s.seen.Load())
-		at, wait = max(now, seen), 0
+		at, wait = t.axis(w, seen, now), 0
 		// A word that nobody touched for years must be read as rebase would leave it.
 		idle := !bucket.SameEra(at, seen)
 		for _, k := range p.plan.Load().Active {

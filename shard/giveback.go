@@ -114,7 +114,7 @@ func (t *Table) giveBack(w place, p *Policy, k int, plan *bucket.Plan, b gift, c
 // correct notes that the tokens used of limit k changed by other than admissions and
 // charges. Where less was given back than was taken, as time had refilled some, it is
 // noted in full: a venue's count that is used later then corrects to no less.
-func (t *Table) correct(w place, k int, by int64) { t.cold(w.i).corrected[k].Add(by) }
+func (t *Table) correct(w place, k int, by int64) { t.cold(w.i).corrected[k].Add(uint32(by)) }
 
 // Credit gives n tokens back that nobody of ours took back: whoever counts in
 // truth says so. It goes down to nothing used.

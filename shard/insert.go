@@ -106,7 +106,7 @@ func (t *Table) insert(p *Policy, k *Key, h header, now clock.Time, a *Ask, r *R
 	t.help(&g, loadHeader(g.header))
 	if late := at - now; late < 0 || late >= stepBack {
 		// The clock was set back since the floor was raised (touch).
-		t.cold(own.i).setShift(own.m, late)
+		t.setShift(own, late)
 	} else if r != nil {
 		r.Late = int64(late)
 	}

@@ -46,12 +46,15 @@ type cold struct {
 	bars     atomic.Uint64 // why the key is barred (bars.go)
 	ban      atomic.Int64  // until when it is banned
 
-	// By limit: what corrected the tokens used in sum, beside admissions and charges;
-	// and the newest admission that a venue's count was used of, by its time and mark
-	// (sync.go).
-	corrected [bucket.MaxLimits]atomic.Int64
+	// By limit: what corrected the tokens used in sum, beside admissions and charges,
+	// modulo 2^32; and the newest admission that a venue's count was used of, by its
+	// time and mark, of the incarnation that is one less than syncedInc (sync.go).
+	corrected [bucket.MaxLimits]atomic.Uint32
+	syncedInc atomic.Uint64
 	syncedAt  [bucket.MaxLimits]atomic.Int64
 	synced    [bucket.MaxLimits]atomic.Uint32
+
+	_ [24]byte
 }
 
 // ext is the rest of a long key.

@@ -42,11 +42,11 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 	l := &plan.Limits[k]
 	raw := h.t.word(h.w.i, k).Load()
 	cell := h.t.state(h.w, k, l, raw)
-	if bucket.Parity(raw) != plan.Parity() || !l.Covers(raw, &cell, s.At, at) || !c.newer(k, &s) {
+	if bucket.Parity(raw) != plan.Parity() || !l.Covers(raw, &cell, s.At, at) || !c.newer(h.w.m, k, &s) {
 		return false
 	}
 	before := l.SpentWhole(raw, &cell, at)
-	since := int64(int32(uint32(before-c.corrected[k].Load()) - s.Marks[k].Used))
+	since := int64(int32(uint32(before) - c.corrected[k].Load() - s.Marks[k].Used))
 	by := most(used, since) - before
 	switch {
 	case by > 0:
@@ -66,12 +66,18 @@ func (h *Pin) SyncUsed(now clock.Time, s Synced, limit string, used int64) bool 
 // most is a + b for a ≥ 0, or as much as a limit can be told to have used.
 func most(a, b int64) int64 { return max(0, min(a, math.MaxInt64/2)+b) }
 
-// newer notes that the count as of an admission was used for limit k, unless that of
-// a later one was: later by its time, or at one time by what was used after it. The
-// key is busy.
-func (c *cold) newer(k int, s *Synced) bool {
+// newer notes that the count as of an admission of m's incarnation was used for limit
+// k, unless that of a later one was: later by its time, or at one time by what was used
+// after it. The key is busy.
+func (c *cold) newer(m meta, k int, s *Synced) bool {
+	if id := m.inc() + 1; c.syncedInc.Load() != id {
+		for i := range c.syncedAt {
+			c.syncedAt[i].Store(math.MinInt64)
+		}
+		c.syncedInc.Store(id)
+	}
 	at, mark := clock.Time(c.syncedAt[k].Load()), c.synced[k].Load()
-	if s.At < at || s.At == at && int32(s.Marks[k].Used-mark) < 0 {
+	if s.At < at || s.At == at && at > math.MinInt64 && int32(s.Marks[k].Used-mark) < 0 {
 		return false
 	}
 	c.syncedAt[k].Store(int64(s.At))
@@ -82,7 +88,7 @@ func (c *cold) newer(k int, s *Synced) bool {
 // Mark returns the mark of a take of n tokens from the only limit l that left word.
 func (h *Pin) Mark(l *bucket.Limit, word uint64, at clock.Time, n int64) Mark {
 	used := l.UsedTokens(word, bucket.OriginOf(h.w.m.inc()), at)
-	return Mark{Used: uint32(used - h.t.cold(h.w.i).corrected[0].Load()), Cost: saturate(n)}
+	return Mark{Used: uint32(used) - h.t.cold(h.w.i).corrected[0].Load(), Cost: saturate(n)}
 }
 
 // relieve gives n tokens back that a venue did not count, of what was used at the

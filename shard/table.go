@@ -52,6 +52,7 @@ type Table struct {
 
 	blocked atomic.Pointer[map[string]struct{}] // apikeys; replaced as a whole
 	dirty   atomic.Pointer[dirty]               // of keys with budgets; nil unless somebody settles them
+	shifted atomic.Bool                         // some key was ever ahead of its callers (setShift)
 
 	_ pad.Line
 	// Written by inserts and evictions only.

@@ -205,7 +205,7 @@ func (t *Table) explain(w place, p *Policy, now clock.Time, a *Ask, r *Result) V
 	if v == Allowed && r.Keep {
 		r.Ahead = l.AheadBefore(word, o, at, n)
 		r.Marks[0] = Mark{
-			Used: uint32(l.UsedTokens(word, o, at) - t.cold(w.i).corrected[0].Load()), Cost: saturate(n),
+			Used: uint32(l.UsedTokens(word, o, at)) - t.cold(w.i).corrected[0].Load(), Cost: saturate(n),
 		}
 	}
 	return v

@@ -298,7 +298,7 @@ func (t *Table) tell(w place, try *attempt, r *Result) {
 			r.Ahead = min(r.Ahead, l.AheadBefore(cur, o, r.At, try.cost[k]))
 		}
 		r.Marks[k] = Mark{
-			Used: uint32(used - t.cold(w.i).corrected[k].Load()),
+			Used: uint32(used) - t.cold(w.i).corrected[k].Load(),
 			Cost: saturate(try.cost[k]),
 		}
 	}

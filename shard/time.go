@@ -38,6 +38,9 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 			if now-seen <= grain {
 				return now, 0
 			}
+			if t.shifted.Load() {
+				t.unshift(w)
+			}
 			if t.moveOn(w, p, seen, now) {
 				t.notice(now)
 				return now, 0
@@ -48,10 +51,9 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 		behind := uint64(seen) - uint64(now)
 		c, id := t.cold(w.i), w.m.inc()+1
 		if c.shiftInc.Load() == id {
-			// Of the two clocks the caller may have, it has the one that fits better. One
-			// that was set back may have been silent for longer than stepBack.
+			// One that was set back may have been silent for longer than stepBack.
 			switch shift := uint64(c.shift.Load()); {
-			case shift > behind && shift-behind < behind && seen+clock.Time(shift-behind) > seen:
+			case fits(shift, behind, seen):
 				shifted := seen + clock.Time(shift-behind)
 				if t.moveOn(w, p, seen, shifted) {
 					return shifted, 0
@@ -64,9 +66,39 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 		if behind < uint64(stepBack) {
 			return seen, int64(behind)
 		}
-		c.setShift(w.m, clock.Time(behind))
+		t.setShift(w, clock.Time(behind))
 		return seen, 0
 	}
+}
+
+// axis is touch for one who only looks: the time on the key's axis that now is, at
+// least seen. Where the clock was set back, the key goes on from where it stopped,
+// also when nobody but evictors asks for it: from the first look on, so none is
+// taken for fuller than it is.
+func (t *Table) axis(w place, seen, now clock.Time) clock.Time {
+	if now >= seen {
+		return now
+	}
+	behind := uint64(seen) - uint64(now)
+	c := t.cold(w.i)
+	if c.shiftInc.Load() == w.m.inc()+1 {
+		switch shift := uint64(c.shift.Load()); {
+		case fits(shift, behind, seen):
+			return seen + clock.Time(shift-behind)
+		case shift <= behind && behind-shift < uint64(stepBack):
+			return seen
+		}
+	}
+	if behind >= uint64(stepBack) {
+		t.setShift(w, clock.Time(behind))
+	}
+	return seen
+}
+
+// fits reports whether a caller that is behind a key's newest time has the clock that
+// was set back by shift, and not the other: the one of the two that fits better.
+func fits(shift, behind uint64, seen clock.Time) bool {
+	return shift > behind && shift-behind < behind && seen+clock.Time(shift-behind) > seen
 }
 
 // onAxis turns a time of the gate's clock into one of the key's, which is ahead of it
@@ -86,12 +118,26 @@ func (t *Table) onAxis(w place, p *Policy, until clock.Time) clock.Time {
 	return math.MaxInt64
 }
 
-// setShift notes by how much the key of m's incarnation is ahead of its callers,
-// as the bits of an unsigned number.
+// setShift notes by how much the key at w is ahead of its callers, as the bits of an
+// unsigned number.
 // Two that do this at once store the shifts of their own times, either good.
-func (c *cold) setShift(m meta, by clock.Time) {
+func (t *Table) setShift(w place, by clock.Time) {
+	c := t.cold(w.i)
 	c.shift.Store(int64(by))
-	c.shiftInc.Store(m.inc() + 1)
+	c.shiftInc.Store(w.m.inc() + 1)
+	if !t.shifted.Load() {
+		t.shifted.Store(true)
+	}
+}
+
+// unshift forgets the shift of the key at w: a caller's time caught up with the key's.
+// When the clock is set back the next time, how far it was the last time would be
+// taken for time that went by since.
+func (t *Table) unshift(w place) {
+	c, id := t.cold(w.i), w.m.inc()+1
+	if c.shiftInc.Load() == id {
+		c.shiftInc.CompareAndSwap(id, 0)
+	}
 }
 
 // moveOn moves a slot's time from seen to a later one, which may need its words

@@ -20,14 +20,16 @@ type axis struct {
 	setBack bool       // callers StepBack or more behind are shifted
 	begun   bool       // newest means something
 	newest  clock.Time // the latest time of a call
-	shift   *big.Int   // what is added to the times of a clock that was set back; nil before
+	shift   *big.Int   // what is added to the times of a clock that was set back, until it caught up; else nil
 }
 
 // at brings a caller's time onto the axis. It returns the time to serve the
 // caller at, and by how much the caller is behind it.
 func (a *axis) at(now clock.Time) (at clock.Time, late time.Duration) {
-	if !a.begun || now >= a.newest {
-		a.begun, a.newest = true, now
+	if !a.begun || now > a.newest {
+		a.begun, a.newest, a.shift = true, now, nil
+	}
+	if now == a.newest {
 		return now, 0
 	}
 	behind := between(now, a.newest)

@@ -90,6 +90,9 @@ func TestAxis(t *testing.T) {
 		{1008 - 4*step, 1008, 0},
 		{1008 - 2*step, 1008, 0}, // the shift before was forgotten: set back
 		{1009 - 2*step, 1009, 0},
+		{2000, 2000, 0},              // the clock caught up
+		{2000 - 2*step + 5, 2000, 0}, // set back anew: nothing went by since
+		{2000 - 2*step + 6, 2001, 0},
 		{math.MaxInt64, math.MaxInt64, 0},
 		{math.MinInt64, math.MaxInt64, 0}, // all the way back
 		{math.MaxInt64, math.MaxInt64, 0},

@@ -123,9 +123,8 @@ func (w *world) waiting(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// barring blocks and bans keys of its own, and looks whether that holds. While the clock
-// is behind where it was, keys' own times are ahead of it, and a ban by the clock may
-// be over for them.
+// barring blocks and bans keys of its own, and looks whether that holds, also while the
+// clock is behind where it was.
 func (w *world) barring(ctx context.Context, _ *rand.Rand) {
 	for n := 0; every(ctx, 20*time.Millisecond); n++ {
 		apikey := fmt.Sprint("barred-", n%5000) // each again when its ban is long over
@@ -144,15 +143,13 @@ func (w *world) barring(ctx context.Context, _ *rand.Rand) {
 		w.blocks.Add(1)
 
 		w.clock.calm.RLock() // else the ban may be over at once
-		if !w.clock.behind() {
-			h.Ban(w.clock.Now().Add(5 * time.Second))
-			expect(h.Take(1), tickgate.Banned)
-			expect(h.TakeUrgentAt(w.clock.Now(), 1), tickgate.Banned)
-			if d := w.gate.Take(apikey, churn, 0); d.Reason != tickgate.Banned || d.RetryAfter > 5*time.Second {
-				w.add("a look at %s, which is banned for 5 s: %v, retry after %v", apikey, d.Reason, d.RetryAfter)
-			}
-			w.bans.Add(1)
+		h.Ban(w.clock.Now().Add(5 * time.Second))
+		expect(h.Take(1), tickgate.Banned)
+		expect(h.TakeUrgentAt(w.clock.Now(), 1), tickgate.Banned)
+		if d := w.gate.Take(apikey, churn, 0); d.Reason != tickgate.Banned || d.RetryAfter > 5*time.Second {
+			w.add("a look at %s, which is banned for 5 s: %v, retry after %v", apikey, d.Reason, d.RetryAfter)
 		}
+		w.bans.Add(1)
 		w.clock.calm.RUnlock()
 		h.Release()
 		w.counts[churn].Add(calls)
