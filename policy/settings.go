@@ -32,7 +32,7 @@ const MaxCacheSize = 1 << 30
 // only, and never shown beyond its scheme, as it may hold a password:
 //
 //	redis://[user:password@]host[:port][,host[:port]...][/db][?options]
-//	rediss://...            the same over TLS
+//	rediss://...            the same over TLS; valkey:// and valkeys:// are read as these two
 //	unix://[user:password@]/path/to/socket[?options]
 func EnvFrom(lookup func(string) (string, bool)) (Env, error) {
 	if lookup == nil {
