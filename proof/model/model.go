@@ -1,5 +1,6 @@
 // Package model holds the protocols of the table, and of budgets shared through Redis,
-// as models for spin. Command proof/cmd/model checks them.
+// as models for spin. Command proof/cmd/model checks them; correspondence.txt says which
+// code they stand for, and package proof/correspond holds them to it.
 package model
 
 import "embed"

@@ -49,7 +49,11 @@
 #define RND(m)   (((m) >> 4) & 7)
 #define INC(m)   ((m) >> 7)
 #define WITH(m,s)     (((m) & ~3) | (s))                 /* same word, other state */
+#ifdef BUG_SAME_INCARNATION
+#define EMPTIED(m)    (INC(m) << 7)
+#else
 #define EMPTIED(m)    ((INC(m)+1) << 7)                  /* freed: the next incarnation */
+#endif
 #ifdef BUG_SAME_ROUND
 #define CLOSED(m)     WITH(m, CLOSING)
 #else

@@ -60,10 +60,17 @@ lower:
 		f = MIN(SUB(COST(0), SUB(raw, at)), SUB(TIME(f0), raw));
 		raw = 0
 	};
+#ifdef BUG_AFTER_REUSE
+	if
+	:: f == 0 -> busy[s] = false; goto retry
+	:: else
+	fi;
+#else
 	if
 	:: f == 0 || INC(meta[s]) != i -> busy[s] = false; goto retry
 	:: else
 	fi;
+#endif
 	atomic {
 		if
 		:: F(s,0) == f0 -> F(s,0) = f0 - f; assert(INC(meta[s]) == i || !VISIBLE(meta[s]))

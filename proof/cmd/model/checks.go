@@ -74,6 +74,8 @@ var checks = []check{
 	{"NO_FLOOR", "slot.pml", "OPS1=2", "an insert is dated before the eviction", true, false},
 	{"SAME_ROUND", "slot.pml", "OPS1=2 TRIES2=1", "closing does not count rounds", true, false},
 	{"NO_VERSION", "slot.pml", "OPS1=2 OPS2=2 TRIES=2", "the header does not count changes", true, false},
+	{"SAME_INCARNATION", "slot.pml", "K2=3 OPS1=2", "a slot that loses its key shows no other incarnation", true, false},
+	{"REFUND_AFTER_REUSE", "slot.pml", "NW=2 CAP0=3 CAP1=2 COST1=1 K2=3 OPS1=2 TRIES=2", "a roll-back does not look whose the slot is", true, false},
 	{"PIN_IGNORED", "slot.pml", "PINNING PIN2=1", "an evictor ignores pins", true, false},
 	{"FIRST_WORD", "slot.pml", "NW=2 CAP0=2", "an evictor looks at the first limit only", true, false},
 	{"REFUND_ALL", "refund.pml", "", "all is given back, whatever time refilled", true, false},
