@@ -17,7 +17,7 @@ RACE      := $(shell go env CGO_ENABLED)
 export GOWORK := off
 export GOFLAGS := -buildvcs=false
 
-.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz api bench load memory model faults demo-redis profile soak simulate scale doctor clean
+.PHONY: help run test tools check build cross vet fmt unit race tags fuzz-short fuzz vuln api bench load memory model faults demo-redis profile soak simulate scale doctor clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,10 @@ fuzz-short: ## every fuzz target for FUZZTIME
 
 api: ## write down anew what the packages of the root module export
 	@go test -run TestAPI . -update-api && git diff --stat testdata/api
+
+vuln: ## known vulnerabilities of what every module requires; needs the network
+	@for m in $(MODULES); do echo "vuln $$m"; (cd $$m && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...) || \
+		{ echo "not checked, or something was found: see above"; exit 1; }; done
 
 fuzz: ## every fuzz target for 30 s
 	@$(MAKE) fuzz-short FUZZTIME=30s

@@ -19,8 +19,12 @@ import (
 
 var updateAPI = flag.Bool("update-api", false, "write what the packages export to testdata/api")
 
-// public are the packages of this module that programs import.
-var public = []string{".", "bucket", "clock", "policy", "policy/venue", "shard", "idem", "idem/idemtest", "ratecompat", "adapter/httplimit"}
+// public are the packages that programs import, those of nested modules too: all modules
+// are released together.
+var public = []string{
+	".", "bucket", "clock", "policy", "policy/venue", "shard", "idem", "idem/idemtest", "ratecompat", "adapter/httplimit",
+	"adapter/grpclimit", "adapter/promlimit", "adapter/envoyrls", "adapter/pgconfig", "redisync", "redisync/admitted",
+}
 
 // What the packages export is as it was written down. A line that goes, or changes, breaks
 // programs: it needs a line in the changelog, and after version 1 another major version.
