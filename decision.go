@@ -118,7 +118,7 @@ func decide(d *Decision, gate uint32, v shard.Verdict, r *shard.Result, n int64)
 		d.RetryAfter = Never
 		return
 	case shard.Banned:
-		d.RetryAfter = later(r.Retry, r.Late)
+		d.RetryAfter = time.Duration(r.Retry)
 		return
 	case shard.TooCostly:
 		d.RetryAfter = Never

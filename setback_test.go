@@ -126,3 +126,35 @@ func TestTheClockWasSetBackTwice(t *testing.T) {
 		}
 	}
 }
+
+// A ban holds, and ends, by the gate's clock for a key that an early caller has put
+// ahead of it, too.
+func TestBanOfAKeyThatIsAhead(t *testing.T) {
+	for _, back := range []time.Duration{0, time.Hour} { // the clock was set back before
+		for _, limits := range [][]string{{"10/s"}, {"10/s", "100/m rolling"}} {
+			g, c := gateOf(t, tickgate.Config{}, limits...)
+			c.Advance(2 * time.Hour)
+			h := handleOf(t, g, "k")
+			require.True(t, h.Allow())
+			c.Advance(-back)
+			require.True(t, h.Allow())
+			require.True(t, h.AllowAt(c.Now().Add(8*time.Second), 1)) // an early caller
+			h.Ban(c.Now().Add(5 * time.Second))
+			denied := func(wait time.Duration) {
+				t.Helper()
+				for _, d := range []tickgate.Decision{h.Take(1), g.Take("k", endpoint, 0), h.TakeUrgentAt(c.Now(), 1)} {
+					require.Equal(t, tickgate.Banned, d.Reason)
+					require.Equal(t, wait, d.RetryAfter)
+				}
+				u := g.Usage("k")
+				require.Equal(t, wait, u[0].BannedFor)
+			}
+			denied(5 * time.Second)
+			c.Advance(4 * time.Second)
+			denied(time.Second)
+			c.Advance(time.Second)
+			require.True(t, h.Allow())
+			require.True(t, h.AllowAt(c.Now().Add(9*time.Second), 1))
+		}
+	}
+}

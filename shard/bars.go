@@ -2,6 +2,7 @@ package shard
 
 import (
 	"encoding/binary"
+	"math"
 	"runtime"
 
 	"github.com/tickgate/tickgate/clock"
@@ -34,12 +35,13 @@ func (c *cold) barsOf(m meta) uint64 {
 }
 
 // bars decides about a call for a barred key: Allowed where nothing speaks against
-// it.
+// it. now is the caller's own time, not that of an earlier caller that it is served at:
+// the key's may be ahead by more than a short ban takes.
 func (t *Table) bars(w place, now clock.Time, urgent bool) Verdict {
 	c := t.cold(w.i)
 	b := c.barsOf(w.m)
 	switch {
-	case b&bannedBar != 0 && now < clock.Time(c.ban.Load()):
+	case b&bannedBar != 0 && c.bannedFor(now) > 0:
 		return Banned
 	case b&blockedBar != 0 && !urgent:
 		return Blocked
@@ -49,10 +51,20 @@ func (t *Table) bars(w place, now clock.Time, urgent bool) Verdict {
 	return Allowed
 }
 
-// banned reports whether the key at w is banned at the newest time it knows.
+// bannedFor returns how long a banned key is banned still for a caller at its own time
+// now, ns.
+func (c *cold) bannedFor(now clock.Time) int64 {
+	until := clock.Time(c.ban.Load())
+	if until <= now {
+		return 0
+	}
+	return int64(min(uint64(until)-uint64(now), math.MaxInt64))
+}
+
+// banned reports whether the key at w is banned at the newest time of any caller.
 func (t *Table) banned(w place) bool {
 	c := t.cold(w.i)
-	return c.barsOf(w.m)&bannedBar != 0 && w.s.seen.Load() < c.ban.Load() && t.sweep.newest.Load() < c.ban.Load()
+	return c.barsOf(w.m)&bannedBar != 0 && c.bannedFor(clock.Time(t.sweep.newest.Load())) > 0
 }
 
 // busyWith makes the key busy, however long that takes: for calls that are no
@@ -81,7 +93,7 @@ func (t *Table) clearBar(w place, bar uint64, now clock.Time) {
 	if !ok {
 		return // the next call does it
 	}
-	if bar != bannedBar || now >= clock.Time(c.ban.Load()) {
+	if bar != bannedBar || c.bannedFor(now) == 0 {
 		t.writeBars(w, c.barsOf(w.m)&^bar)
 	}
 	c.gifts.end(given, 0)

@@ -186,7 +186,7 @@ func (t *Table) owes(w place, now clock.Time) (wait int64, at clock.Time, ok boo
 	o := bucket.OriginOf(w.m.inc())
 	for {
 		seen := clock.Time(w.s.seen.Load())
-		at, wait = t.axis(w, seen, now), 0
+		at, wait = t.axisOf(w, seen, now), 0
 		// A word that nobody touched for years must be read as rebase would leave it.
 		idle := !bucket.SameEra(at, seen)
 		for _, k := range p.plan.Load().Active {

@@ -183,7 +183,7 @@ func (g *Group) takeIn(tries []attempt, late []int64, now clock.Time, a *GroupAs
 		if uint64(now)-uint64(h.w.s.seen.Load()) > grain {
 			at, late[i] = t.touch(h.w, h.p, now)
 		}
-		tries[i].at, tries[i].urgent = at, a.Urgent
+		tries[i].at, tries[i].late, tries[i].urgent = at, late[i], a.Urgent
 	}
 	for {
 		v, which = g.look(a, tries, late, r)
@@ -242,7 +242,7 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 			v = Limited
 			continue
 		case got == Banned && r != nil:
-			own.Retry = int64(clock.Time(g.t.cold(h.w.i).ban.Load()) - own.At)
+			own.Retry = g.t.cold(h.w.i).bannedFor(own.At - clock.Time(own.Late))
 		}
 		if r != nil {
 			own.Keep = r.Keep

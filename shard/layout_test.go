@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -34,7 +35,24 @@ func TestLayoutOfTable(t *testing.T) {
 	var table Table
 	require.GreaterOrEqual(t, unsafe.Offsetof(table.keys)-unsafe.Offsetof(table.policies), uintptr(pad.LineSize))
 	require.GreaterOrEqual(t, unsafe.Offsetof(table.mem)-unsafe.Offsetof(table.stats), uintptr(pad.LineSize))
-	require.Zero(t, unsafe.Sizeof(countLine{})%pad.LineSize)
+	require.Equal(t, uintptr(pad.LineSize), unsafe.Sizeof(countLine{}))
+	require.LessOrEqual(t, unsafe.Sizeof(Policy{}), uintptr(pad.LineSize))
+	require.Greater(t, unsafe.Sizeof(Policy{}), uintptr(112), "Go would pack it with others")
+}
+
+// The counters of a policy are spread for the processors that there are, and none is
+// lost.
+func TestCountLines(t *testing.T) {
+	for procs, want := range map[int]int{1: 32, 4: 32, 5: 64, 8: 64, 32: 256, 100: 1024, 128: 1024, 1000: 1024} {
+		require.Equal(t, want, countLines(procs), procs)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(24))
+	_, p := newTable(t, Options{MaxKeys: 1}, 1, 1000, 4)
+	require.Equal(t, uint32(255), p.last)
+	for i := range p.last + 1 {
+		p.countLine(i).allowed.Add(1)
+	}
+	require.Equal(t, uint64(256), p.Counts().Allowed)
 }
 
 // Every slot of a real table starts a line, wherever its memory came from, and no

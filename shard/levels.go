@@ -49,11 +49,16 @@ func (t *Table) levels(w place, now clock.Time, out *Levels) bool {
 		return false
 	}
 	out.APIKey, out.Endpoint = t.names(w)
-	var at clock.Time
+	own := now
 	for {
 		out.Limits = out.Limits[:0]
 		seen := clock.Time(w.s.seen.Load())
-		at = max(seen, now)
+		at := now
+		if now < seen {
+			var late int64
+			at, late = t.axis(w, seen, now)
+			own = at - clock.Time(late)
+		}
 		idle := !bucket.SameEra(seen, at) // read as in owes
 		for _, k := range p.plan.Load().Active {
 			raw, plan := loadWord(t.word(w.i, k), p)
@@ -78,7 +83,7 @@ func (t *Table) levels(w place, now clock.Time, out *Levels) bool {
 	out.Blocked = bars&blockedBar != 0
 	out.Banned = 0
 	if bars&bannedBar != 0 {
-		out.Banned = max(0, int64(clock.Time(t.cold(w.i).ban.Load())-at))
+		out.Banned = t.cold(w.i).bannedFor(own)
 	}
 	return w.s.load().same(w.m)
 }

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"math/bits"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -17,8 +19,14 @@ type Policy struct {
 	index uint16
 	flags atomic.Uint32 // only who counts a denial asks
 	salt  uint64
-	_     pad.Line // what is above is read by every decision, what is below written
-	lines [countLines]countLine
+
+	// The counters: a power of two of lines, and one less than that.
+	lines unsafe.Pointer
+	last  uint32
+
+	// Every decision reads the above, so nobody's writes may lie beside it: Go aligns what
+	// has more than 112 bytes, and at most 128, to 128.
+	_ [pad.LineSize - 36]byte
 }
 
 // MaxPolicies is the most policies that a table can tell apart, ever: indexes
@@ -36,17 +44,24 @@ type countLine struct {
 	_        [pad.LineSize - 40]byte
 }
 
-// countLines is how many lines a policy's counters are spread over, 4 KiB: two
-// goroutines share one by chance once in 32.
-const countLines = 32
+// countLines is how many lines a policy's counters are spread over: eight for each of
+// procs that may run, so that one shares its line with chance one in eight at most. At
+// least 32, 4 KiB, and at most 1,024.
+func countLines(procs int) int {
+	n := max(32, min(8*procs, 1024))
+	return 1 << bits.Len(uint(n-1))
+}
 
 // AddPolicy makes a policy with its first plan. It is not for concurrent use
 // with itself. The caller sees to it that there are never more than MaxPolicies.
 func (t *Table) AddPolicy(endpoint string, plan *bucket.Plan) *Policy {
 	old := *t.policies.Load()
+	n := countLines(runtime.GOMAXPROCS(0))
 	p := &Policy{
 		index: uint16(len(old)),
 		salt:  xxhash.Sum64String(endpoint),
+		lines: unsafe.Pointer(&make([]countLine, n)[0]), // from 4 KiB on, Go aligns to pages
+		last:  uint32(n - 1),
 	}
 	p.plan.Store(plan)
 	next := append(old, p) // readers of old do not look beyond its length
@@ -93,8 +108,8 @@ type Counts struct {
 
 // Counts returns the decisions so far.
 func (p *Policy) Counts() (c Counts) {
-	for i := range p.lines {
-		l := &p.lines[i]
+	for i := range p.last + 1 {
+		l := p.countLine(i)
 		c.Allowed += l.allowed.Load()
 		c.Denied += l.denied.Load()
 		c.Shadowed += l.shadowed.Load()
@@ -137,7 +152,12 @@ func (p *Policy) CountBarred() {
 func (p *Policy) line() *countLine {
 	var here byte
 	h := uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1
-	return &p.lines[h>>16&(countLines-1)]
+	return p.countLine(h >> 16 & p.last)
+}
+
+// countLine returns line i, which is at most p.last.
+func (p *Policy) countLine(i uint32) *countLine {
+	return (*countLine)(unsafe.Add(p.lines, uintptr(i)*pad.LineSize))
 }
 
 // policy returns the policy of a slot's ident. Indexes come from this table, so

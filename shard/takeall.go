@@ -12,6 +12,7 @@ import (
 type attempt struct {
 	plan   *bucket.Plan
 	at     clock.Time
+	late   int64 // by how much at is later than the caller's own time, ns
 	urgent bool
 	takes  bool                            // asks for anything; else it only looks
 	tells  bool                            // is to be explained
@@ -46,7 +47,7 @@ func (t *Table) takeAll(w place, p *Policy, now clock.Time, a *Ask, r *Result) V
 	if r != nil {
 		*r = Result{At: at, Late: late, Slot: w.id(), Keep: r.Keep}
 	}
-	try := attempt{at: at, urgent: a.Urgent}
+	try := attempt{at: at, late: late, urgent: a.Urgent}
 	for {
 		v := t.look(w, p, a, &try, r)
 		switch {
@@ -57,7 +58,7 @@ func (t *Table) takeAll(w place, p *Policy, now clock.Time, a *Ask, r *Result) V
 		case v == moved || !w.s.settle(w.m):
 			return moved
 		case v == Banned && r != nil:
-			r.Retry = int64(clock.Time(t.cold(w.i).ban.Load()) - at)
+			r.Retry = t.cold(w.i).bannedFor(at - clock.Time(late))
 		case v == Allowed && r != nil:
 			t.tell(w, &try, r)
 		}
@@ -93,7 +94,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		r.Plan, r.Retry = plan, 0
 	}
 	if m.barred() {
-		if v := t.bars(w, try.at, a.Urgent); v != Allowed {
+		if v := t.bars(w, try.at-clock.Time(try.late), a.Urgent); v != Allowed {
 			return v
 		}
 	}

@@ -47,58 +47,52 @@ func (t *Table) touch(w place, p *Policy, now clock.Time) (at clock.Time, late i
 			}
 			continue
 		}
-		// Exact, and unsigned: the two may be over 292 years apart.
-		behind := uint64(seen) - uint64(now)
-		c, id := t.cold(w.i), w.m.inc()+1
-		if c.shiftInc.Load() == id {
-			// One that was set back may have been silent for longer than stepBack.
-			switch shift := uint64(c.shift.Load()); {
-			case fits(shift, behind, seen):
-				shifted := seen + clock.Time(shift-behind)
-				if t.moveOn(w, p, seen, shifted) {
-					return shifted, 0
-				}
-				continue
-			case shift <= behind && behind-shift < uint64(stepBack):
-				return seen, int64(behind - shift)
+		at, late = t.axis(w, seen, now)
+		switch {
+		case at > seen:
+			if t.moveOn(w, p, seen, at) {
+				return at, 0
 			}
+			continue
+		case uint64(late) >= uint64(stepBack):
+			t.setShift(w, clock.Time(late))
+			return seen, 0
 		}
-		if behind < uint64(stepBack) {
-			return seen, int64(behind)
-		}
-		t.setShift(w, clock.Time(behind))
-		return seen, 0
+		return seen, late
 	}
 }
 
-// axis is touch for one who only looks: the time on the key's axis that now is, at
-// least seen. Where the clock was set back, the key goes on from where it stopped,
-// also when nobody but evictors asks for it: from the first look on, so none is
+// axis is touch without its consequences, for a time before seen: what now is on the
+// key's axis, at least seen, and by how much that is later than the caller's own. From
+// stepBack on, unsigned, that says that the clock was set back.
+func (t *Table) axis(w place, seen, now clock.Time) (at clock.Time, late int64) {
+	// Exact, and unsigned: the two may be over 292 years apart.
+	behind := uint64(seen) - uint64(now)
+	if c := t.cold(w.i); c.shiftInc.Load() == w.m.inc()+1 {
+		// Of the two clocks that the caller may have, it has the one that fits better. One
+		// that was set back may have been silent for longer than stepBack.
+		switch shift := uint64(c.shift.Load()); {
+		case shift > behind && shift-behind < behind && seen+clock.Time(shift-behind) > seen:
+			return seen + clock.Time(shift-behind), 0
+		case shift <= behind && behind-shift < uint64(stepBack):
+			return seen, int64(behind - shift)
+		}
+	}
+	return seen, int64(behind)
+}
+
+// axisOf is axis for an evictor. Where the clock was set back, a key that nobody else asks
+// for goes on from where it stopped as well: from the first look on, so that none is
 // taken for fuller than it is.
-func (t *Table) axis(w place, seen, now clock.Time) clock.Time {
+func (t *Table) axisOf(w place, seen, now clock.Time) clock.Time {
 	if now >= seen {
 		return now
 	}
-	behind := uint64(seen) - uint64(now)
-	c := t.cold(w.i)
-	if c.shiftInc.Load() == w.m.inc()+1 {
-		switch shift := uint64(c.shift.Load()); {
-		case fits(shift, behind, seen):
-			return seen + clock.Time(shift-behind)
-		case shift <= behind && behind-shift < uint64(stepBack):
-			return seen
-		}
+	at, late := t.axis(w, seen, now)
+	if uint64(late) >= uint64(stepBack) {
+		t.setShift(w, clock.Time(late))
 	}
-	if behind >= uint64(stepBack) {
-		t.setShift(w, clock.Time(behind))
-	}
-	return seen
-}
-
-// fits reports whether a caller that is behind a key's newest time has the clock that
-// was set back by shift, and not the other: the one of the two that fits better.
-func fits(shift, behind uint64, seen clock.Time) bool {
-	return shift > behind && shift-behind < behind && seen+clock.Time(shift-behind) > seen
+	return at
 }
 
 // onAxis turns a time of the gate's clock into one of the key's, which is ahead of it
@@ -109,10 +103,9 @@ func (t *Table) onAxis(w place, p *Policy, until clock.Time) clock.Time {
 	}
 	now := t.clock.Now()
 	at, late := t.touch(w, p, now)
-	if late > 0 || at <= now {
-		return until // the clock comes to the key's time by itself
-	}
-	if by := at - now; until < math.MaxInt64-by {
+	// Where the key's time is ahead only because somebody was earlier, the clock comes to
+	// it by itself.
+	if by := at - clock.Time(late) - now; until < math.MaxInt64-by {
 		return until + by
 	}
 	return math.MaxInt64

@@ -152,6 +152,10 @@ func (w *world) jumping(ctx context.Context, r *rand.Rand) {
 			by = -time.Duration(r.Int64N(int64(2*time.Minute))) - 11*time.Second
 			w.back.Add(1)
 			w.lastBack.Store(int64(w.clock.real.Now()) - int64(by))
+		} else if w.back.Load() > 0 {
+			// The clock may be now where keys that were shifted are ahead of it by less than
+			// 10 s, which are waited for.
+			w.lastBack.Store(max(w.lastBack.Load(), int64(w.clock.real.Now())))
 		}
 		w.clock.jump(by)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -150,7 +151,7 @@ type worker struct {
 }
 
 // workers returns one or two goroutines whose stacks lie so that they count on the lines
-// wanted. Among a thousand there are always some: a line has one in 32.
+// wanted. Among a thousand there are some, on up to a hundred processors.
 func (p pair) workers() (chosen []*worker, done func()) {
 	all := make([]*worker, 1024)
 	for i := range all {
@@ -181,10 +182,12 @@ func (p pair) workers() (chosen []*worker, done func()) {
 }
 
 // counterLine is the line of a policy's counters that the calling goroutine adds to, as
-// package shard chooses it: by the address of the stack.
+// package shard chooses it: by the address of the stack, of eight lines for each
+// processor, at least 32.
 //
 //go:noinline
 func counterLine() uint32 {
 	var here byte
-	return uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1 >> 16 & 31
+	lines := uint32(1) << bits.Len(uint(max(32, min(8*runtime.GOMAXPROCS(0), 1024))-1))
+	return uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1 >> 16 & (lines - 1)
 }
