@@ -21,13 +21,22 @@
 // Each has a twin that takes the time from its caller, who has usually read the
 // clock already: Allow is shorthand for TakeAt(clock now, …).Allowed.
 //
+// [Join] makes one decision over several keys, such as session, account and firm.
+// A [Handle] also refunds, charges after the fact, waits, and is corrected by what a
+// venue says. [Gate.Apply] changes limits and [Gate.Block] stops callers, live.
+//
+// Limits count in token buckets, in windows of the wall clock or from a first event,
+// or in any span (rolling); package policy says how they are written. HTTP, gRPC,
+// Prometheus and PostgreSQL have adapters; package redisync shares budgets among
+// processes.
+//
 // # Guarantees
 //
 // In any span τ a limit of rate r and capacity C admits at most C + r·τ. Equal,
 // stale or backward times mint nothing. Two keys never share a bucket, whatever
 // their hashes. No decision takes a lock, allocates, or calls the system. Memory
 // is fixed at [New]. A key that owes is not evicted while a full one could go.
-// docs/guarantees.md has them all, each with the name of its test.
+// docs/guarantees.md has them all, with the argument, the limits and the tests of each.
 //
 // # Concurrency
 //

@@ -35,7 +35,7 @@
 // They are right as long as F is within 2^63 half-units of P: ahead of now F is
 // held below [maxAhead] (a capacity refills within a year, debt saturates), behind
 // now it is held by re-basing the word whenever its key's time enters another era
-// of 208 days ([SameEra], [Limit.Rebase]). Uptime does not enter at all.
+// of 73 minutes ([SameEra], [Limit.Rebase]). Uptime does not enter at all.
 //
 // The functions of this package are pure: who loads and swaps the word, and in
 // which order, is the business of package shard. They cost a few nanoseconds,

@@ -1,7 +1,7 @@
 // Package promlimit shows a [tickgate.Gate] to Prometheus: a collector that reads the
 // gate's own counters when it is scraped, and a sampler of how long decisions take.
 //
-//	sampler := promlimit.NewSampler(promlimit.SamplerConfig{})
+//	sampler, err := promlimit.NewSampler(promlimit.SamplerConfig{})
 //	collector, err := promlimit.New(promlimit.Config{Gate: gate, Sampler: sampler})
 //	…
 //	prometheus.MustRegister(collector)

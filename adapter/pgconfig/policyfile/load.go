@@ -1,5 +1,3 @@
-// Package policyfile reads policy sets from files: JSON, or a subset of YAML that
-// means the same.
 package policyfile
 
 import (
