@@ -26,7 +26,7 @@ func (h *Pin) Ahead(now clock.Time, n int64, r *Result, each *Aheads) Verdict {
 		plan := h.p.plan.Load()
 		*r = Result{Plan: plan, At: at, Late: late, Slot: w.id(), Keep: true, Ahead: math.MaxInt64, Done: sum(before)}
 		if m := w.s.load(); m.barred() {
-			if v := t.bars(w, at-clock.Time(late), false); v != Allowed {
+			if v := t.bars(w, at, late, false); v != Allowed {
 				return v
 			}
 		}

@@ -34,21 +34,39 @@ func (c *cold) barsOf(m meta) uint64 {
 	return 0
 }
 
-// bars decides about a call for a barred key: Allowed where nothing speaks against
-// it. now is the caller's own time, not that of an earlier caller that it is served at:
-// the key's may be ahead by more than a short ban takes.
-func (t *Table) bars(w place, now clock.Time, urgent bool) Verdict {
+// bars decides about a call for a barred key, which is served at at and is late by so
+// much: Allowed where nothing speaks against it.
+func (t *Table) bars(w place, at clock.Time, late int64, urgent bool) Verdict {
 	c := t.cold(w.i)
 	b := c.barsOf(w.m)
 	switch {
-	case b&bannedBar != 0 && c.bannedFor(now) > 0:
+	case b&bannedBar != 0 && t.bannedAt(w, at, late):
 		return Banned
 	case b&blockedBar != 0 && !urgent:
 		return Blocked
 	case b == bannedBar:
-		t.clearBar(w, bannedBar, now)
+		t.clearBar(w, bannedBar, at)
 	}
 	return Allowed
+}
+
+// bannedAt reports whether a banned key is so still for a caller that is served at at. A
+// late caller is served at the time of an earlier one, which may have been ahead of the
+// clock by more than a short ban takes: then the clock itself is asked.
+func (t *Table) bannedAt(w place, at clock.Time, late int64) bool {
+	c := t.cold(w.i)
+	switch {
+	case c.bannedFor(at) > 0:
+		return true
+	case c.bannedFor(at-clock.Time(late)) == 0 || t.clock == nil:
+		return false
+	}
+	now := t.clock.Now()
+	if seen := clock.Time(w.s.seen.Load()); now < seen {
+		at, late := t.axis(w, seen, now)
+		now = at - clock.Time(late)
+	}
+	return c.bannedFor(now) > 0
 }
 
 // bannedFor returns how long a banned key is banned still for a caller at its own time

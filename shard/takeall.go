@@ -94,7 +94,7 @@ func (t *Table) look(w place, p *Policy, a *Ask, try *attempt, r *Result) Verdic
 		r.Plan, r.Retry = plan, 0
 	}
 	if m.barred() {
-		if v := t.bars(w, try.at-clock.Time(try.late), a.Urgent); v != Allowed {
+		if v := t.bars(w, try.at, try.late, a.Urgent); v != Allowed {
 			return v
 		}
 	}
