@@ -1,6 +1,7 @@
 package promlimit_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -115,21 +116,28 @@ func BenchmarkSampler(b *testing.B) {
 	g, _ := gateOf(b, policyOf(b, "e", "2000000/s"))
 	h, err := g.Handle("k", "e")
 	require.NoError(b, err)
-	for _, every := range []int{0, 1024, 64} {
-		name := "every=never"
+	now := clock.Time(time.Hour)
+	b.Run("every=never", func(b *testing.B) {
+		for b.Loop() {
+			now += 1000
+			h.AllowAt(now, 1)
+		}
+	})
+	for _, every := range []int{1024, 64} {
 		s, err := promlimit.NewSampler(promlimit.SamplerConfig{Every: every})
 		require.NoError(b, err)
-		if every > 0 {
-			name = "every=" + map[int]string{1024: "1024", 64: "64"}[every]
-		}
-		b.Run(name, func(b *testing.B) {
-			now := clock.Time(time.Hour)
+		b.Run(fmt.Sprint("every=", every), func(b *testing.B) {
 			for b.Loop() {
 				now += 1000
-				if every == 0 {
-					h.AllowAt(now, 1)
-				} else {
+				s.AllowAt(h, now, 1)
+			}
+		})
+		b.Run(fmt.Sprint("written-out/every=", every), func(b *testing.B) {
+			for b.Loop() {
+				if now += 1000; s.Due(now) {
 					s.AllowAt(h, now, 1)
+				} else {
+					h.AllowAt(now, 1)
 				}
 			}
 		})
