@@ -88,6 +88,7 @@ func Run(ctx context.Context, listener net.Listener, cfg Config) error {
 	defer workers.Wait()
 	defer stop()
 
+	listener = lazy{listener, max(0, cfg.IdleTimeout-cfg.ReadTimeout)}
 	ended := make(chan error, 1)
 	go func() {
 		if cfg.TLS != nil {
