@@ -22,6 +22,14 @@ type Config struct {
 	// Headers are the names of headers that answers add to the response. The zero
 	// value adds none.
 	Headers Headers
+
+	// Source names the files to Gate.Audit: changes by Apply and Load are in the name of
+	// Source, an @ and the version. "": envoyrls.
+	Source string
+
+	// Denied is told why a request was OVER_LIMIT, once for each key that was, before the
+	// answer. Requests call it at once, and wait for it. nil: nobody is told.
+	Denied func(*Denial)
 }
 
 // Headers are names of response headers about the limit that has the fewest hits left
@@ -51,6 +59,9 @@ func (c *Config) check() error {
 	}
 	if c.Gate.Clock == nil {
 		c.Gate.Clock = clock.Default()
+	}
+	if c.Source == "" {
+		c.Source = "envoyrls"
 	}
 	for _, h := range []struct{ field, name string }{
 		{"Headers.Limit", c.Headers.Limit}, {"Headers.Remaining", c.Headers.Remaining}, {"Headers.Reset", c.Headers.Reset},

@@ -63,7 +63,15 @@ func (s *Server) look(now clock.Time, m *member) bool {
 	if isLost(&d) {
 		return false
 	}
-	m.over = m.over || !d.Allowed || d.Remaining < max(m.hits, 1)
+	switch n := max(m.hits, 1); {
+	case !d.Allowed:
+		m.deny(d.Reason, d.RetryAfter)
+	case d.Remaining >= n:
+	case n > m.rule.most:
+		m.deny(tickgate.TooCostly, tickgate.Never)
+	default:
+		m.deny(tickgate.Limited, d.ResetAfter)
+	}
 	m.settle(&d)
 	return true
 }
@@ -112,7 +120,7 @@ func verdict(d *tickgate.Decision, m *member) outcome {
 	case isLost(d):
 		return lost
 	}
-	m.over = true
+	m.deny(d.Reason, d.RetryAfter)
 	return denied
 }
 

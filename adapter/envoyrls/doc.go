@@ -73,13 +73,20 @@
 // The same limit and key in several descriptors of one request is asked for the sum of
 // their hits.
 //
+// A key that is blocked in the gate ([Server.Gate], Block) is OVER_LIMIT at every entry
+// that it comes to, also at one that is unlimited, in shadow mode, replaced, or gives hits
+// back. While everyone is blocked all descriptors of all requests are, also those that no
+// entry matches.
+//
 // An empty domain, no descriptors, or more than [MaxDescriptors] are INVALID_ARGUMENT.
 // A descriptor with a limit of its own (an override) is UNIMPLEMENTED: a client could
 // make limits without end; write them into the file.
 //
 // # Memory
 //
-// A key is the values that its entry leaves open. One longer than the 256 bytes that a
-// gate takes is replaced by its SHA-256. The gate holds at most tickgate.Config.MaxKeys
-// of them.
+// A key is the values that its entry leaves open, in their order, with | between them: a
+// | or \ in a value has a \ before it. \e is the key of an entry that leaves nothing open,
+// or of an empty value. A key longer than the 256 bytes that a gate takes is \h and its
+// SHA-256 in hexadecimal. These are what the gate's Block and Usage take and what
+// [Denial] tells. The gate holds at most tickgate.Config.MaxKeys of them.
 package envoyrls

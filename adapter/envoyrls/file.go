@@ -21,7 +21,8 @@ type File struct {
 
 // Read reads files, and of directories every file in them that ends in .yaml or .yml and
 // does not begin with a dot, in the order of their names. It reports every fault. A path
-// of which nothing comes is one.
+// of which nothing comes is one, and what is no regular file where all links to it are
+// followed.
 func Read(paths ...string) ([]File, error) {
 	var files []File
 	var faults []error
@@ -49,7 +50,7 @@ func Read(paths ...string) ([]File, error) {
 // expand returns the files that path stands for.
 func expand(path string) ([]string, error) {
 	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
+	if err != nil || !info.IsDir() { // read looks at what it is
 		return []string{path}, err
 	}
 	entries, err := os.ReadDir(path) // in order
@@ -69,7 +70,16 @@ func expand(path string) ([]string, error) {
 	return names, nil
 }
 
+// read returns the text of a regular file, or of the one that links end at. Opening
+// anything else, such as a pipe, could block for ever.
 func read(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: is not a regular file; name a file, or a folder of files", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (s *Server) takeGroup(now clock.Time, members []*member, held []tickgate.Ha
 		h, err := s.gate.Handle(m.key, m.rule.endpoint)
 		switch {
 		case errors.Is(err, tickgate.ErrFull):
-			m.over = true
+			m.deny(tickgate.Full, tickgate.Never)
 			return taken{}, held, denied
 		case err != nil:
 			return taken{}, held, lost

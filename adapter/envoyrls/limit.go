@@ -109,6 +109,9 @@ func (d *decoder) numbers(n *yaml.Node, fields map[string]*yaml.Node, at, endpoi
 	case bucket:
 		l.Window, l.Burst = policy.TokenBucket, int64(burst)
 	}
+	if r.most = int64(requests); bucket {
+		r.most = int64(burst)
+	}
 	if burst > 0 || !bucket {
 		d.valid(l, fields, at)
 	}

@@ -1,5 +1,7 @@
 package envoyrls
 
+import "strconv"
+
 // Apply puts other files into force, in place of all there were, while requests are
 // answered. What is used of a limit stays used, also where its numbers change, as long
 // as the keys and values that lead to it stay. If anything is wrong with any of the
@@ -10,9 +12,13 @@ package envoyrls
 // The gate can name at most 65,536 limits in its life; where files come up with ever new
 // ones, Apply fails then.
 func (s *Server) Apply(files ...File) error {
+	rules, err := parse(files) // before the lock, for which a request may wait
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.note(s.apply(files))
+	if err == nil {
+		err = s.apply(rules)
+	}
+	return s.note(err)
 }
 
 // Load is Apply of what [Read] reads.
@@ -26,15 +32,12 @@ func (s *Server) Load(paths ...string) error {
 	return s.note(err)
 }
 
-func (s *Server) apply(files []File) error {
-	if sameFiles(files, s.rules.Load().files) {
+func (s *Server) apply(rules *rules) error {
+	if sameFiles(rules.files, s.rules.Load().files) {
 		return nil
 	}
-	rules, err := parse(files)
-	if err != nil {
-		return err
-	}
-	if err := s.gate.Apply(rules.set); err != nil {
+	who := s.source + "@" + strconv.FormatUint(s.version.Load()+1, 10)
+	if err := s.gate.As(who).Apply(rules.set); err != nil {
 		return err
 	}
 	s.rules.Store(rules)

@@ -21,8 +21,11 @@ type request struct {
 
 // item is what became of one descriptor.
 type item struct {
-	rule   *rule // nil: no limit, or one that another replaces
-	member int   // of an item with a rule that is not unlimited
+	rule   *rule  // nil: no limit, or one that another replaces
+	key    string // "" if no entry matched
+	hits   int64
+	member int  // of an item with a rule that is not unlimited
+	barred bool // it is blocked, and the gate is not asked
 }
 
 // member is one key of the gate, asked for once, however many descriptors mean it.
@@ -30,7 +33,10 @@ type member struct {
 	id
 	hits int64 // 0 looks
 
-	over  bool // this is what denies
+	over   bool            // this is what denies
+	reason tickgate.Reason // why, and when it passes
+	retry  time.Duration
+
 	left  int64
 	reset time.Duration
 }
@@ -46,7 +52,6 @@ type id struct {
 func (r *rules) resolve(req *ratelimitv3.RateLimitRequest) *request {
 	descriptors := req.GetDescriptors()
 	q := &request{items: make([]item, len(descriptors))}
-	keys := make([]string, len(descriptors))
 	var replaced []string
 	var room [8]string
 	for i, d := range descriptors {
@@ -55,21 +60,19 @@ func (r *rules) resolve(req *ratelimitv3.RateLimitRequest) *request {
 			q.unmatched++
 			continue
 		}
-		q.items[i].rule = found
+		q.items[i] = item{rule: found, key: apikey(values)}
 		replaced = append(replaced, found.replaces...)
-		if !found.unlimited {
-			keys[i] = apikey(values)
-		}
 	}
 	q.replace(replaced)
 
 	seen := make(map[id]int, len(descriptors))
 	for i, d := range descriptors {
 		it := &q.items[i]
+		it.hits = hits(req, d)
 		if it.rule == nil || it.rule.unlimited {
 			continue
 		}
-		who := id{it.rule, keys[i], d.GetIsNegativeHits()}
+		who := id{it.rule, it.key, d.GetIsNegativeHits()}
 		at, twice := seen[who]
 		if !twice {
 			at = len(q.members)
@@ -78,7 +81,7 @@ func (r *rules) resolve(req *ratelimitv3.RateLimitRequest) *request {
 		}
 		it.member = at
 		m := &q.members[at]
-		m.hits = saturate(m.hits, hits(req, d))
+		m.hits = saturate(m.hits, it.hits)
 	}
 	return q
 }

@@ -35,6 +35,8 @@ func (s *Server) respond(q *request) *ratelimitv3.RateLimitResponse {
 
 func (q *request) status(it *item) *ratelimitv3.RateLimitResponse_DescriptorStatus {
 	switch {
+	case it.barred && (it.rule == nil || it.rule.unlimited):
+		return &ratelimitv3.RateLimitResponse_DescriptorStatus{Code: overCode}
 	case it.rule == nil:
 		return &ratelimitv3.RateLimitResponse_DescriptorStatus{Code: okCode}
 	case it.rule.unlimited:
@@ -47,7 +49,7 @@ func (q *request) status(it *item) *ratelimitv3.RateLimitResponse_DescriptorStat
 		LimitRemaining:     uint32(min(max(m.left, 0), math.MaxUint32)),
 		DurationUntilReset: durationpb.New(m.reset),
 	}
-	if q.over && m.over && m.enforced() { // what was looked at after an admission may be used up by it
+	if it.barred || q.over && m.over && m.enforced() { // what was looked at after an admission may be used up by it
 		status.Code = overCode
 	}
 	return status

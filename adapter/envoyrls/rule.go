@@ -19,6 +19,7 @@ type rules struct {
 // rule is one rate_limit.
 type rule struct {
 	endpoint  string // of the gate's policy; "" for an unlimited one, which has none
+	most      int64  // the most hits that ever pass at once
 	unlimited bool
 	shadow    bool
 	name      string

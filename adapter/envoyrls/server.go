@@ -23,12 +23,15 @@ type Server struct {
 	gate    *tickgate.Gate
 	clock   clock.Clock
 	headers Headers
+	source  string
+	denied  func(*Denial)
 	count   counters
 
 	mu      sync.Mutex                // serializes Apply
 	rules   atomic.Pointer[rules]     // in force: written under mu, read by requests
 	version atomic.Uint64             // of rules
 	last    atomic.Pointer[loadError] // of the last set of files; written under mu
+	bars    atomic.Pointer[bars]      // written by the gate's audit hook, read by requests
 }
 
 type loadError struct{ err error }
@@ -40,12 +43,12 @@ func New(cfg Config, files ...File) (*Server, error) {
 	if err := errors.Join(cfg.check(), err); err != nil {
 		return nil, err
 	}
-	cfg.Gate.Policies = rules.set
-	gate, err := tickgate.New(cfg.Gate)
-	if err != nil {
+	s := &Server{clock: cfg.Gate.Clock, headers: cfg.Headers, source: cfg.Source, denied: cfg.Denied}
+	s.bars.Store(&bars{})
+	cfg.Gate.Policies, cfg.Gate.Audit = rules.set, s.audited(cfg.Gate.Audit)
+	if s.gate, err = tickgate.New(cfg.Gate); err != nil {
 		return nil, err
 	}
-	s := &Server{gate: gate, clock: cfg.Gate.Clock, headers: cfg.Headers}
 	s.rules.Store(rules)
 	s.version.Store(1)
 	s.count.loaded.Add(1)
@@ -53,8 +56,9 @@ func New(cfg Config, files ...File) (*Server, error) {
 	return s, nil
 }
 
-// Gate returns the gate, for its statistics, and to block and unblock keys. Its policies
-// are the server's: leave them to Apply.
+// Gate returns the gate, for its statistics, and to block and unblock keys: a request with
+// a blocked key is OVER_LIMIT, and every request while everyone is blocked. Its policies are
+// the server's: leave them to Apply.
 func (s *Server) Gate() *tickgate.Gate { return s.gate }
 
 // ShouldRateLimit answers a request; the package comment says how. Errors are
@@ -80,8 +84,10 @@ func (s *Server) answer(req *ratelimitv3.RateLimitRequest) (*ratelimitv3.RateLim
 	for {
 		r := s.rules.Load()
 		q := r.resolve(req)
+		q.bar(s.bars.Load())
 		if s.decide(q) {
 			s.count.unmatched.Add(q.unmatched)
+			s.tell(req.GetDomain(), q)
 			return s.respond(q), nil
 		}
 		// A limit was gone from the gate: an Apply is under way, or has been. Once it is

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -139,6 +140,45 @@ func TestRulesBetweenRows(t *testing.T) {
 	}()
 	require.NoError(t, tx.Commit(ctx))
 	require.ErrorContains(t, <-second, "endpoint 'c': unlimited or deny must be its only limit")
+}
+
+// A limit without a name goes by its rate, which no other limit of the endpoint may be
+// named as: by the table as by the program.
+func TestNamesBetweenRowsMirrorValidation(t *testing.T) {
+	ctx := context.Background()
+	_, conn := database(t)
+	limits := []string{"5/s", "5/10s burst=7", "100/m", "7/2h", "300/d", "90/2d aligned", "2000/us", "60/m reserve=3 from-first skew=1s", "10/1500ms rolling skew=250us", "5/s burst=5", "90/60m", "4/24h"}
+	refused := 0
+	for _, unnamed := range limits {
+		l, err := policy.ParseLimit(unnamed)
+		require.NoError(t, err)
+		for _, name := range append([]string{l.String(), l.Rate().String() + " "}, limits...) {
+			set := policy.Set{{Endpoint: "h", Limits: []policy.Limit{l, {Name: name, Tokens: 7, Per: time.Second}}}}
+			fault := set.Validate()
+			var capacity *int64
+			if l.Burst != 0 {
+				capacity = &l.Burst
+			}
+			tx, err := conn.Begin(ctx)
+			require.NoError(t, err)
+			_, err = tx.Exec(ctx, `INSERT INTO rate_limit_config (endpoint, name, capacity, refill_rate, refill_period, window_kind, reserve, skew)
+				VALUES ('h', '', $1, $2, $3 * interval '1 microsecond', $4, $5, $6 * interval '1 microsecond'), ('h', $7, NULL, 7, '1 s', 'token-bucket', 0, '0')`,
+				pgx.QueryExecModeExec, capacity, l.Tokens, l.Per.Microseconds(), l.Window.String(), l.Reserve, l.Skew.Microseconds(), name)
+			require.NoError(t, tx.Rollback(ctx))
+			if l.Burst == l.Tokens && l.Burst != 0 { // the table makes no difference, nor do programs that read it
+				l.Burst = 0
+				set[0].Limits[0] = l
+				fault = set.Validate()
+			}
+			require.Equal(t, fault == nil, err == nil, "%s beside %q\nprogram: %v\ntable: %v", unnamed, name, fault, err)
+			if err != nil {
+				require.ErrorContains(t, err, "endpoint 'h': the limit without a name goes by its rate", unnamed)
+				require.ErrorContains(t, err, "23514")
+				refused++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, refused, len(limits))
 }
 
 // What the table holds where somebody took its constraints away, or its database

@@ -52,6 +52,29 @@ CREATE TABLE IF NOT EXISTS rate_limit_config_schema (
 );
 `
 
+// absent says, for each migration, when what it made is gone although it was done: where
+// somebody dropped a table, or its triggers with it.
+var absent = [...]string{
+	"to_regclass('rate_limit_config') IS NULL",
+	`to_regclass('rate_limit_config_version') IS NULL OR 3 > (
+        SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass('rate_limit_config')
+        AND tgname IN ('rate_limit_config_changed', 'rate_limit_config_rules_insert', 'rate_limit_config_rules_update'))`,
+	`to_regprocedure('rate_limit_config_span(interval, text)') IS NULL OR NOT EXISTS (
+        SELECT FROM pg_proc WHERE oid = to_regprocedure('rate_limit_config_rules()') AND prosrc LIKE '%rate_limit_config_span%')`,
+}
+
+// forget has the migrations done again from the first one on of which something is gone.
+func forget() string {
+	var b strings.Builder
+	b.WriteString("DELETE FROM rate_limit_config_schema WHERE version >= CASE\n")
+	fmt.Fprintf(&b, "    WHEN (SELECT max(version) FROM rate_limit_config_schema) > %d THEN NULL -- of a newer program\n", len(absent))
+	for i, condition := range absent {
+		fmt.Fprintf(&b, "    WHEN %s THEN %d\n", condition, i+1)
+	}
+	b.WriteString("    END;\n")
+	return b.String()
+}
+
 // steps are the statements after the prelude: each migration where it was not done.
 func steps() string {
 	var b strings.Builder
@@ -72,13 +95,14 @@ END $migration$;
 // SQL returns what [Init] executes, as a script for those who change schemas by other
 // means. It may be run again.
 func SQL() string {
-	return "BEGIN;\n" + prelude + steps() + "COMMIT;\n"
+	return "BEGIN;\n" + prelude + forget() + steps() + "COMMIT;\n"
 }
 
 // Init makes the table rate_limit_config, its triggers and its version in the schema
 // that comes first in the connection's search path, or brings them up to date, in one
 // transaction. It returns the names of the steps that were done, none if everything was
-// there. Two at a time wait for each other. The table is empty at first: see [Save].
+// there. What was dropped since is made again. Two at a time wait for each other. The
+// table is empty at first: see [Save].
 //
 // The role needs the right to create in the schema. Afterwards a role that only reads
 // needs SELECT on rate_limit_config and rate_limit_config_version; one that changes
@@ -86,6 +110,9 @@ func SQL() string {
 func Init(ctx context.Context, conn *pgx.Conn) (done []string, err error) {
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := conn.PgConn().Exec(ctx, prelude).ReadAll(); err != nil {
+			return err
+		}
+		if _, err := conn.PgConn().Exec(ctx, forget()).ReadAll(); err != nil {
 			return err
 		}
 		var version int
@@ -98,7 +125,7 @@ func Init(ctx context.Context, conn *pgx.Conn) (done []string, err error) {
 			return fmt.Errorf("the schema has version %d, this program knows %d: use a newer program", version, len(all))
 		}
 		if _, err := conn.PgConn().Exec(ctx, steps()).ReadAll(); err != nil {
-			return err
+			return foreign(err)
 		}
 		for _, m := range all[version:] {
 			done = append(done, m.name)
@@ -109,6 +136,16 @@ func Init(ctx context.Context, conn *pgx.Conn) (done []string, err error) {
 		return nil, fmt.Errorf("pgconfig: init: %w", explain(err))
 	}
 	return done, nil
+}
+
+// foreign adds to an error of a migration what to do where there is a table of a name that
+// it takes, without the columns, or the key, that it has.
+func foreign(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code == "42703" || pg.Code == "42P10") {
+		return fmt.Errorf("%s: a table with a name that begins with rate_limit_config was not made by this program: rename or drop it", pg.Message)
+	}
+	return err
 }
 
 // explain adds to an error of the server what to do about it.

@@ -2,6 +2,7 @@ package pgconfig
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func in(t *testing.T, srv *pgtest.Server, schema string) *pgx.Conn {
 func TestInit(t *testing.T) {
 	ctx := context.Background()
 	srv := pgtest.Start(t)
-	all := []string{"0001_table", "0002_changes"}
+	all := []string{"0001_table", "0002_changes", "0003_names"}
 
 	t.Run("twice", func(t *testing.T) {
 		conn := in(t, srv, `we "ird' schema`)
@@ -67,7 +68,7 @@ func TestInit(t *testing.T) {
 		require.NoError(t, err)
 		exec(t, conn, "INSERT INTO rate_limit_config_schema VALUES (99)")
 		_, err = Init(ctx, conn)
-		require.EqualError(t, err, "pgconfig: init: the schema has version 99, this program knows 2: use a newer program")
+		require.EqualError(t, err, "pgconfig: init: the schema has version 99, this program knows 3: use a newer program")
 	})
 	t.Run("with a table of somebody else", func(t *testing.T) {
 		conn := in(t, srv, "taken")
@@ -75,6 +76,55 @@ func TestInit(t *testing.T) {
 		_, err := Init(ctx, conn)
 		require.ErrorContains(t, err, "not made by this program: rename or drop it")
 		require.False(t, value[bool](t, conn, "SELECT to_regclass('rate_limit_config_schema') IS NOT NULL"), "nothing is left half done")
+	})
+	t.Run("with a version of somebody else", func(t *testing.T) {
+		conn := in(t, srv, "half")
+		exec(t, conn, "CREATE TABLE rate_limit_config_version (version bigint)")
+		_, err := Init(ctx, conn)
+		require.ErrorContains(t, err, "was not made by this program: rename or drop it")
+	})
+	t.Run("after something was dropped", func(t *testing.T) {
+		for i, c := range []struct {
+			drop string
+			done []string
+		}{
+			{"DROP TABLE rate_limit_config", all},
+			{"DROP TABLE rate_limit_config, rate_limit_config_version", all},
+			{"DROP TABLE rate_limit_config, rate_limit_config_version; DROP FUNCTION rate_limit_config_changed, rate_limit_config_rules, rate_limit_config_span", all},
+			{"DROP TABLE rate_limit_config_version", all[1:]},
+			{"DROP TRIGGER rate_limit_config_changed ON rate_limit_config", all[1:]},
+			{"DROP FUNCTION rate_limit_config_rules CASCADE", all[1:]},
+			{"DROP FUNCTION rate_limit_config_span", all[2:]},
+		} {
+			for _, script := range []bool{false, true} {
+				conn := in(t, srv, fmt.Sprint("dropped", i, script))
+				_, err := Init(ctx, conn)
+				require.NoError(t, err)
+				require.NoError(t, Save(ctx, conn, policy.Default()))
+				before := value[int64](t, conn, "SELECT version FROM rate_limit_config_version")
+				exec(t, conn, c.drop)
+				if script {
+					_, err = conn.PgConn().Exec(ctx, SQL()).ReadAll()
+					require.NoError(t, err, c.drop)
+				} else {
+					done, err := Init(ctx, conn)
+					require.NoError(t, err, c.drop)
+					require.Equal(t, c.done, done, c.drop)
+				}
+				if !strings.Contains(c.drop, "rate_limit_config_version") && len(c.done) > 1 {
+					require.Greater(t, value[int64](t, conn, "SELECT version FROM rate_limit_config_version"), before, c.drop)
+				}
+				done, err := Init(ctx, conn)
+				require.NoError(t, err)
+				require.Empty(t, done, c.drop)
+				if strings.HasPrefix(c.drop, "DROP TABLE rate_limit_config_version") {
+					require.Equal(t, 4, value[int](t, conn, "SELECT count(*) FROM rate_limit_config"), "and nothing else is lost")
+				}
+				require.NoError(t, Save(ctx, conn, policy.Default()), c.drop)
+				_, err = conn.Exec(ctx, "UPDATE rate_limit_config SET name = '', window_kind = 'hopping'")
+				require.Error(t, err)
+			}
+		}
 	})
 	t.Run("without a schema", func(t *testing.T) {
 		conn := connect(t, srv.URL())
@@ -107,11 +157,12 @@ func TestInit(t *testing.T) {
 			require.NoError(t, err)
 			sum += did[i]
 		}
-		require.Equal(t, 2, sum)
+		require.Equal(t, 3, sum)
 	})
 }
 
 func TestMigrationsFitTheirWrapping(t *testing.T) {
+	require.Len(t, migrations(), len(absent))
 	for i, m := range migrations() {
 		require.Regexp(t, `^\d{4}_[a-z_]+$`, m.name)
 		require.NotContains(t, m.sql, "$migration$")

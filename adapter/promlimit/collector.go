@@ -2,15 +2,14 @@ package promlimit
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/tickgate/tickgate"
 )
 
 const namespace = "tickgate"
 
 // Collector reads the gate when it is scraped. Make one with [New].
 type Collector struct {
-	cfg Config
+	cfg    Config
+	places *places
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -24,7 +23,7 @@ func New(cfg Config) (*Collector, error) {
 	if cfg.MaxPolicies == 0 {
 		cfg.MaxPolicies = DefaultMaxPolicies
 	}
-	return &Collector{cfg: cfg}, nil
+	return &Collector{cfg: cfg, places: newPlaces(cfg.MaxPolicies)}, nil
 }
 
 // Describe is for Prometheus.
@@ -43,6 +42,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	if c.cfg.Sources != nil {
 		out <- configReloads
 		out <- configLastSuccess
+		out <- configConnected
 	}
 	if c.cfg.Sync != nil {
 		for _, s := range syncSeries {
@@ -69,6 +69,13 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 				at = float64(s.LastSuccess.UnixMilli()) / 1e3
 			}
 			gauge(out, configLastSuccess, at, s.Name)
+			switch s.Connection {
+			case "":
+			case NotConnected:
+				gauge(out, configConnected, 0, s.Name)
+			default:
+				gauge(out, configConnected, 1, s.Name)
+			}
 		}
 	}
 	if c.cfg.Sync != nil {
@@ -91,15 +98,6 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	configReloads     = desc("config_reloads_total", "Policies loaded from a source: applied, or refused for a fault.", "source", "result")
-	configLastSuccess = desc("config_last_success_timestamp_seconds", "When policies of a source were last applied; 0 if never.", "source")
+	configLastSuccess = desc("config_last_success_timestamp_seconds", "When a source was last seen to be good; 0 if never. Only of a source that is looked at all the time does it go on by itself.", "source")
+	configConnected   = desc("config_connected", "1 while there is a connection by which a source hears of changes, or is asked for them.", "source")
 )
-
-// decisions are what a policy decided, by the label decision.
-func decisions(p tickgate.PolicyStats) map[string]uint64 {
-	return map[string]uint64{
-		"allowed":       p.Allowed - min(p.Shadowed, p.Allowed),
-		"shadow_denied": p.Shadowed,
-		"denied":        p.Denied - min(p.Barred, p.Denied),
-		"blocked":       p.Barred,
-	}
-}

@@ -154,22 +154,36 @@ func TestOptionalSeries(t *testing.T) {
 		Gate:        g,
 		Idempotency: func() idem.StoreStats { return idem.StoreStats{Acquired: 3, Replayed: 2, Records: 3, Bytes: 1000} },
 		Sources: func() []promlimit.Source {
-			return []promlimit.Source{{Name: "postgres", Applied: 4, Refused: 1, LastSuccess: time.UnixMilli(1700000000500)}, {Name: "file"}}
+			return []promlimit.Source{
+				{Name: "postgres", Applied: 4, Refused: 1, LastSuccess: time.UnixMilli(1700000000500), Connection: "listening"},
+				{Name: "pooled", Connection: "polling"}, {Name: "away", Connection: promlimit.NotConnected}, {Name: "file"},
+			}
 		},
 		Sync: func() promlimit.Sync {
 			return promlimit.Sync{Nodes: 3, Away: true, ViewAge: time.Second / 2, Forgiven: 9, Leases: 2, Leased: 70, Returned: 20, Wasted: 7, Learning: 1, StrictFailed: 4}
 		},
 	})
 	require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(`
-# HELP tickgate_config_last_success_timestamp_seconds When policies of a source were last applied; 0 if never.
+# HELP tickgate_config_connected 1 while there is a connection by which a source hears of changes, or is asked for them.
+# TYPE tickgate_config_connected gauge
+tickgate_config_connected{source="away"} 0
+tickgate_config_connected{source="pooled"} 1
+tickgate_config_connected{source="postgres"} 1
+# HELP tickgate_config_last_success_timestamp_seconds When a source was last seen to be good; 0 if never. Only of a source that is looked at all the time does it go on by itself.
 # TYPE tickgate_config_last_success_timestamp_seconds gauge
+tickgate_config_last_success_timestamp_seconds{source="away"} 0
 tickgate_config_last_success_timestamp_seconds{source="file"} 0
+tickgate_config_last_success_timestamp_seconds{source="pooled"} 0
 tickgate_config_last_success_timestamp_seconds{source="postgres"} 1.7000000005e+09
 # HELP tickgate_config_reloads_total Policies loaded from a source: applied, or refused for a fault.
 # TYPE tickgate_config_reloads_total counter
+tickgate_config_reloads_total{result="applied",source="away"} 0
 tickgate_config_reloads_total{result="applied",source="file"} 0
+tickgate_config_reloads_total{result="applied",source="pooled"} 0
 tickgate_config_reloads_total{result="applied",source="postgres"} 4
+tickgate_config_reloads_total{result="refused",source="away"} 0
 tickgate_config_reloads_total{result="refused",source="file"} 0
+tickgate_config_reloads_total{result="refused",source="pooled"} 0
 tickgate_config_reloads_total{result="refused",source="postgres"} 1
 # HELP tickgate_sync_fuse_open 1 while nothing was answered for longer than a view is trusted.
 # TYPE tickgate_sync_fuse_open gauge
@@ -201,7 +215,7 @@ tickgate_sync_tokens_forgiven_total 9
 # HELP tickgate_sync_view_age_seconds Time since the last answer.
 # TYPE tickgate_sync_view_age_seconds gauge
 tickgate_sync_view_age_seconds 0.5
-`), "tickgate_config_last_success_timestamp_seconds", "tickgate_config_reloads_total", "tickgate_sync_fuse_open",
+`), "tickgate_config_connected", "tickgate_config_last_success_timestamp_seconds", "tickgate_config_reloads_total", "tickgate_sync_fuse_open",
 		"tickgate_sync_leases", "tickgate_sync_lease_granted_total", "tickgate_sync_lease_returned_total", "tickgate_sync_lease_wasted_total",
 		"tickgate_sync_lease_learning_total", "tickgate_sync_strict_failed_total",
 		"tickgate_sync_nodes", "tickgate_sync_tokens_forgiven_total", "tickgate_sync_view_age_seconds"))

@@ -21,8 +21,10 @@ type Config struct {
 	Gate    *tickgate.Gate
 	Sampler *Sampler // for check_duration_seconds
 
-	// MaxPolicies is how many policies have series of their own, in the order of the
-	// gate's set; 1 to 10,000. 0: 200.
+	// MaxPolicies is how many policies have series of their own; 1 to 10,000. 0: 200. The
+	// first ones of the gate's set do when the collector is first scraped, later ones while
+	// there is room. Whichever a policy has, a series or a part in [Other], it keeps, but
+	// one that the gate has no more yields its series to a new one.
 	MaxPolicies int
 
 	// Idempotency returns the counts of a store of results, as idem.Store.Stats does.
@@ -41,7 +43,14 @@ type Source struct {
 	Applied     uint64 // sets that came into force
 	Refused     uint64 // sets that had a fault, and attempts that did not get one
 	LastSuccess time.Time
+
+	// Connection is how a source that needs a connection hears of changes: "listening",
+	// "polling", or [NotConnected]. "": it needs none, and has no series connected.
+	Connection string
 }
+
+// NotConnected is the [Source.Connection] of a source that hears of no changes now.
+const NotConnected = "not connected"
 
 // check reports every fault.
 func (c *Config) check() error {

@@ -39,35 +39,29 @@ func (c *Collector) collectGate(out chan<- prometheus.Metric) {
 	count(out, evictions, s.Evictions.Forced, "forced")
 	gauge(out, policies, float64(len(s.Policies)))
 	count(out, requests, s.NoPolicy+s.BadRequests, "", "error") // of no policy
-	c.collectDecisions(out, s.Policies)
-	c.collectPolicies(out, set)
+	collectPolicies(out, set, c.collectDecisions(out, s.Policies))
 }
 
-func (c *Collector) collectDecisions(out chan<- prometheus.Metric, all []tickgate.PolicyStats) {
-	tell := func(name string, p tickgate.PolicyStats) {
-		for decision, n := range decisions(p) {
-			count(out, requests, n, name, decision)
+// collectDecisions returns what is told of by name.
+func (c *Collector) collectDecisions(out chan<- prometheus.Metric, all []tickgate.PolicyStats) map[string]counts {
+	own, rest := c.places.look(all)
+	tell := func(name string, n counts) {
+		for i, decision := range decisions {
+			count(out, requests, n[i], name, decision)
 		}
-		count(out, nearLimit, p.Near, name)
+		count(out, nearLimit, n[len(decisions)], name)
 	}
-	var rest tickgate.PolicyStats
-	for i, p := range all {
-		if i < c.cfg.MaxPolicies && p.Endpoint != Other {
-			tell(p.Endpoint, p)
-			continue
-		}
-		rest.Allowed += p.Allowed
-		rest.Denied += p.Denied
-		rest.Shadowed += p.Shadowed
-		rest.Barred += p.Barred
-		rest.Near += p.Near
+	for name, n := range own {
+		tell(name, n)
 	}
 	tell(Other, rest)
+	return own
 }
 
-func (c *Collector) collectPolicies(out chan<- prometheus.Metric, set policy.Set) {
-	for i, p := range set {
-		if i >= c.cfg.MaxPolicies || p.Endpoint == Other {
+// collectPolicies tells what the policies say that have series of their own.
+func collectPolicies(out chan<- prometheus.Metric, set policy.Set, own map[string]counts) {
+	for _, p := range set {
+		if _, ok := own[p.Endpoint]; !ok {
 			continue
 		}
 		shadow := 0.0

@@ -22,7 +22,7 @@ func everything(t *testing.T) map[string]bool {
 	families, err := registryOf(collectorOf(t, promlimit.Config{
 		Gate: g, Sampler: s,
 		Idempotency: func() idem.StoreStats { return idem.StoreStats{} },
-		Sources:     func() []promlimit.Source { return []promlimit.Source{{Name: "file"}} },
+		Sources:     func() []promlimit.Source { return []promlimit.Source{{Name: "postgresql", Connection: "listening"}} },
 		Sync:        func() promlimit.Sync { return promlimit.Sync{} },
 	})).Gather()
 	require.NoError(t, err)
@@ -97,6 +97,18 @@ func TestAlertsNameWhatThereIs(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, len(seen), 10)
+}
+
+// Only a source that is looked at all the time is seen to be good again and again: of
+// others, such as a file of keys, that is long ago where all is well.
+func TestStaleAlertIsOfSourcesThatAreLookedAt(t *testing.T) {
+	text, err := os.ReadFile("alerts.yaml")
+	require.NoError(t, err)
+	uses := regexp.MustCompile(`tickgate_config_last_success_timestamp_seconds(\S*)`).FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, uses)
+	for _, use := range uses {
+		require.Equal(t, `{source=~"file|postgresql"}`, use[1])
+	}
 }
 
 // docs/metrics.md tells every series, and no other.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tickgate/tickgate"
+	"github.com/tickgate/tickgate/adapter/envoyrls"
 	"github.com/tickgate/tickgate/adapter/pgconfig"
 	"github.com/tickgate/tickgate/policy"
 
@@ -40,8 +42,9 @@ Exit status: 0 all is good, 2 faults.`
 // Run is called by the parser.
 func (c *checkConfigCmd) Run(ctx context.Context, w *world, parsed *kong.Context) error {
 	warnings := slog.New(slog.NewTextHandler(w.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	warnVariables(warnings, parsed, w.lookup)
 	p, err := c.plan(given(parsed), w, warnings, slog.New(slog.DiscardHandler)) // faults are returned too
-	if err != nil {
+	if err = errors.Join(err, c.unservable(ctx)); err != nil {
 		return &failed{exitUsage, err}
 	}
 	stack, err := c.policiesInForce(ctx, p)
@@ -107,7 +110,28 @@ func (p *plan) print(out io.Writer, stack *pgconfig.Stack) error {
 	case p.stack != nil:
 		line("policies", "of PostgreSQL too: --connect reads them")
 	}
-	return t.Flush()
+	return errors.Join(p.printEnvoy(t), t.Flush())
+}
+
+// printEnvoy prints the limits of --rls-config, by where in its domain each is.
+func (p *plan) printEnvoy(t io.Writer) error {
+	if p.RLS.Listen == "" {
+		return nil
+	}
+	files, err := envoyrls.Read(p.RLS.Paths...)
+	if err != nil {
+		return err
+	}
+	made, err := envoyrls.New(envoyrls.Config{Gate: tickgate.Config{MaxKeys: 1}}, files...)
+	if err != nil {
+		return err
+	}
+	defer made.Gate().Close()
+	fmt.Fprintln(t, "limits for Envoy")
+	for _, one := range made.Gate().Policies() {
+		fmt.Fprintf(t, "  %s\t%s\n", one.Endpoint, limitsOf(one))
+	}
+	return nil
 }
 
 func (p *plan) printPolicies(t io.Writer, stack *pgconfig.Stack) {

@@ -103,13 +103,15 @@ const garbage = 32 << 20
 // Run is called by the parser.
 func (c *serveCmd) Run(ctx context.Context, w *world, parsed *kong.Context) error {
 	log := c.logger(w)
-	p, err := c.plan(given(parsed), w, log, log)
-	if err != nil {
-		return &failed{exitUsage, err}
-	}
 	hangup, quiet := w.hangups() // before anything that takes long
 	defer quiet()
-	running, err := p.start(ctx)
+	running, err := begin(ctx, c.ShutdownTimeout, func() (*service.Running, error) {
+		p, err := c.plan(given(parsed), w, log, log)
+		if err != nil {
+			return nil, &failed{exitUsage, err}
+		}
+		return p.start(ctx)
+	})
 	if err != nil {
 		return err
 	}

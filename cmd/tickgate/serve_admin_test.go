@@ -30,10 +30,18 @@ type page struct {
 	PolicyVersion string `json:"policy_version"`
 	Rejects       struct {
 		Total uint64
-		Last  []struct{ Key, Endpoint, Limit, Reason string }
+		Last  []struct {
+			Key, Endpoint, Limit, Reason, Version string
+			Cost                                  int64
+			RetryAfter                            float64 `json:"retry_after"`
+		}
 	}
-	Changes []struct{ What, Who, Fault string }
-	Sources []struct {
+	Changes []struct {
+		What, Who, Fault string
+		Lines            []string
+	}
+	Policies []struct{ Endpoint string }
+	Sources  []struct {
 		Name, Version, Connection string
 		LastError                 string `json:"last_error"`
 		Applied, Refused          uint64

@@ -109,3 +109,26 @@ func TestServeRedisQuiet(t *testing.T) {
 	require.Contains(t, s.take(t, "", "k", "lease").text, `"reason":"unsettled"`)
 	require.Equal(t, "0", s.metric(t, "tickgate_sync_lease_granted_total"))
 }
+
+// TestServeSaysWhatNeverPasses: of a policy on credit no call for more than the credit ever
+// passes. The start and check-config say so, and of what Redis alone knows operators are told
+// that it does.
+func TestServeSaysWhatNeverPasses(t *testing.T) {
+	r := startRedis(t)
+	args := []string{"--redis", r.url(), "--set", "once=9/h", "--redis-mode", "once=strict", "--redis-deadline", "5s"}
+	s := serve(t, nil, args...)
+	require.Contains(t, s.String(), "policy=backtesting.run credit=1 capacity=5")
+	require.NotContains(t, s.String(), "policy=once")
+	res := s.ask(t, "", "POST", "/v1/take", `{"apikey":"k","endpoint":"backtesting.run","n":2}`, "Content-Type", "application/json")
+	require.Contains(t, res.text, `"reason":"too costly"`)
+	require.Contains(t, res.text, `"never":true`)
+	require.Contains(t, s.take(t, "", "k", "backtesting.run").text, `"allowed":true`)
+	require.Contains(t, s.take(t, "", "k", "once").text, `"allowed":true`)
+	usage := s.ask(t, "operators", "GET", "/v1/usage?apikey=k", "").text
+	require.Contains(t, usage, `"elsewhere":["once"]`)
+	require.NotContains(t, usage, `"endpoint":"once"`)
+
+	checked := command(t, "", append([]string{"check-config"}, args...)...)
+	require.Equal(t, exitOK, checked.status, checked.stderr)
+	require.Contains(t, checked.stdout, "5/m credit=1 mode=credit never more than 1 in one call")
+}

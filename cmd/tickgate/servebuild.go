@@ -59,8 +59,12 @@ func (c *serveFlags) front(w *world, log *slog.Logger) (front.Config, error) {
 	f.Proxy.Upstream, err = proxy.ParseUpstream(c.Upstream)
 	fault("--upstream", err)
 	if c.UpstreamCA != "" {
-		f.Proxy.RootCAs, err = certs.Pool(c.UpstreamCA)
-		fault("--upstream-ca", err)
+		if err := checkFile("upstream-ca", c.UpstreamCA, mostPEM); err != nil {
+			faults = append(faults, err)
+		} else {
+			f.Proxy.RootCAs, err = certs.Pool(c.UpstreamCA)
+			fault("--upstream-ca", err)
+		}
 		if strings.HasPrefix(c.Upstream, "http://") {
 			fault("--upstream-ca", errors.New("goes with an --upstream that begins with https://"))
 		}
@@ -68,8 +72,8 @@ func (c *serveFlags) front(w *world, log *slog.Logger) (front.Config, error) {
 	f.Sources, err = sources(c.Key)
 	faults = append(faults, err)
 	if c.Keys != "" {
-		accepted, err := caller.Load(c.Keys)
-		fault("--keys", err)
+		accepted, err := c.readKeys()
+		faults = append(faults, err)
 		f.Accepted = caller.NewKeys(accepted)
 	}
 	return f, errors.Join(faults...)

@@ -109,6 +109,9 @@ func (p *plan) secure() (err error) {
 	case t.Cert == "" || t.Key == "":
 		return errors.New("--tls-cert, --tls-key and --tls-client-ca: TLS needs a certificate and its key; give both")
 	}
+	if err := p.checkPEM(); err != nil {
+		return err
+	}
 	if p.tls, err = certs.Load(t.Cert, t.Key, t.ClientCA); err != nil {
 		return prefixed("--tls", err)
 	}
@@ -143,7 +146,9 @@ func (p *plan) policies(log *slog.Logger) error {
 		} else {
 			cfg.File = source
 		}
-		set, err = policyfile.Load(p.Policies)
+		if err = checkFile("policies", p.Policies, policy.MaxBytes); err == nil {
+			set, err = policyfile.Load(p.Policies)
+		}
 		faults = append(faults, err)
 	case p.Postgres.URL == "":
 		set = p.defaults()

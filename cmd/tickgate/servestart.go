@@ -39,7 +39,7 @@ type begun struct {
 
 // start opens the ports, reads what is on other machines and makes all that is to run.
 func (p *plan) start(ctx context.Context) (*service.Running, error) {
-	b := &begun{plan: p, listeners: map[string]net.Listener{}, running: service.Running{Log: p.log}}
+	b := &begun{plan: p, listeners: map[string]net.Listener{}, running: service.Running{Log: p.log, ShutdownTimeout: p.ShutdownTimeout}}
 	err := b.listen()
 	if err == nil {
 		soon, done := context.WithTimeout(ctx, admitAtMost)
@@ -90,7 +90,7 @@ func (b *begun) make(ctx context.Context) error {
 	b.running.Ready, b.running.Reload = b.core.Ready, b.core.Reload
 	b.running.Workers = append(b.running.Workers, b.core.Run)
 	if b.tls != nil {
-		b.core.Watch(service.NewReloadable("certificate", b.tls.Version(), b.log, b.tls.Reload))
+		b.core.Watch(service.NewReloadable("certificate", b.tls.Version(), b.log, b.reloadTLS))
 	}
 	if err := b.data(ctx); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (b *begun) makeCore(ctx context.Context) (err error) {
 		return err
 	}
 	limits := rls.Config{Paths: b.RLS.Paths, MaxKeys: b.MaxKeys, Headers: b.RLS.Headers}
-	limits.Denied = func(apikey, endpoint string, n int64, d *tickgate.Decision) {
-		b.core.Denied(apikey, endpoint, n, d)
+	limits.Denied = func(version, apikey, endpoint string, n int64, d *tickgate.Decision) {
+		b.core.DeniedBy(envoy, version, apikey, endpoint, n, d)
 	}
 	if b.stack != nil {
 		if b.core, err = service.New(ctx, cfg); err != nil {
@@ -121,9 +121,12 @@ func (b *begun) makeCore(ctx context.Context) (err error) {
 		if b.RLS.Listen == "" {
 			return nil
 		}
-		limits.Audit = b.core.Changes.Record
-		b.rls, err = rls.New(limits)
+		limits.Audit = b.core.Changes.Of(envoy)
+		if b.rls, err = rls.New(limits); err == nil {
+			b.core.Beside(envoy, b.rls.Gate())
+		}
 	} else {
+		cfg.Name = envoy
 		b.core, err = service.Around(cfg, func(audit func(tickgate.Change)) (*tickgate.Gate, error) {
 			limits.Audit = audit
 			if b.rls, err = rls.New(limits); err != nil {
@@ -135,22 +138,23 @@ func (b *begun) makeCore(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.envoy()
+	b.serveEnvoy()
 	return nil
 }
 
-// envoy serves Envoy.
-func (b *begun) envoy() {
+// envoy is the name of the gate of Envoy's limits.
+const envoy = "envoy"
+
+// serveEnvoy serves Envoy.
+func (b *begun) serveEnvoy() {
 	b.warnOpen("rls", "Envoy's service")
 	own := rls.Server{IdleTimeout: b.IdleTimeout, ShutdownTimeout: b.ShutdownTimeout, Log: b.log}
 	if b.tls != nil {
 		own.TLS = b.tls.Config()
 	}
-	files := service.NewReloadable("rls", b.rls.Version(), b.log, b.rls.Reload)
+	b.core.Watch(service.NewReloadable(rls.Source, b.rls.Version(), b.log, b.rls.Reload))
 	if b.stack == nil {
-		b.core.Versioned(files)
-	} else {
-		b.core.Watch(files)
+		b.core.Versioned(b.rls.InForce)
 	}
 	b.running.Surfaces = append(b.running.Surfaces, service.Surface{
 		Name: "Envoy's port", Listener: b.listeners["rls"],
@@ -212,9 +216,17 @@ func (b *begun) data(ctx context.Context) error {
 // roomForHeader is what of a result is not its body, in bytes: headers and lengths.
 const roomForHeader = 64 << 10
 
+// reloadTLS reads what TLS needs again.
+func (b *begun) reloadTLS() (version string, err error) {
+	if err := b.checkPEM(); err != nil {
+		return "", err
+	}
+	return b.tls.Reload()
+}
+
 // reloadKeys reads the file of keys again.
 func (b *begun) reloadKeys() (version string, err error) {
-	accepted, err := caller.Load(b.Keys)
+	accepted, err := b.readKeys()
 	if err != nil {
 		return "", err
 	}

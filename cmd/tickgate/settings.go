@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
@@ -26,10 +27,11 @@ import (
 type settings struct {
 	lookup func(string) (string, bool)
 
-	from map[string]string // flag to where its value is from
-	read bool              // the file was
-	file map[string]any
-	err  error // of the file
+	from   map[string]string // flag to where its value is from
+	looked bool              // at the command line
+	read   bool              // the file was
+	file   map[string]any
+	err    error // of the file, and of texts that are none
 }
 
 // variablePrefix is what the names of variables begin with.
@@ -40,6 +42,10 @@ func (*settings) Validate(*kong.Application) error { return nil }
 
 // Resolve is of kong.Resolver. Values are text, or lists of such.
 func (s *settings) Resolve(parsed *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if !s.looked {
+		s.looked = true
+		s.err = garbled(parsed)
+	}
 	command := commandOf(parsed)
 	whole := command == "serve" || command == "check-config"
 	if flag.Name == "help" || flag.Name == "connect" || !whole && !(command == "pg" && flag.Name == "postgres") {
@@ -47,6 +53,9 @@ func (s *settings) Resolve(parsed *kong.Context, _ *kong.Path, flag *kong.Flag) 
 	}
 	if text, ok := s.lookup(variableOf(flag.Name)); ok {
 		s.note(flag.Name, variableOf(flag.Name))
+		if !utf8.ValidString(text) {
+			s.err = errors.Join(s.err, notUTF8(variableOf(flag.Name)))
+		}
 		return asList(flag, text), nil
 	}
 	if !whole || flag.Name == "config" {
@@ -55,7 +64,9 @@ func (s *settings) Resolve(parsed *kong.Context, _ *kong.Path, flag *kong.Flag) 
 	if !s.read {
 		s.read = true
 		if path := s.path(parsed); path != "" {
-			s.file, s.err = readSettings(path, parsed.Selected().AllFlags(true))
+			var err error
+			s.file, err = readSettings(path, parsed.Selected().AllFlags(true))
+			s.err = errors.Join(s.err, err)
 		}
 	}
 	value, ok := s.file[flag.Name]
@@ -64,6 +75,34 @@ func (s *settings) Resolve(parsed *kong.Context, _ *kong.Path, flag *kong.Flag) 
 	}
 	return value, nil
 }
+
+// garbled returns the faults of values of flags on the command line that are not UTF-8.
+// The parser puts other characters in the place of what is none, so that the name of an
+// endpoint, or of a file, would be another one.
+func garbled(parsed *kong.Context) error {
+	var faults []error
+	before := ""
+	for _, arg := range parsed.Args {
+		name, _, whole := strings.Cut(arg, "=")
+		if !strings.HasPrefix(arg, "--") {
+			name, whole = before, true
+		}
+		if before = ""; !whole {
+			before = name // its value comes next
+		}
+		if utf8.ValidString(arg) {
+			continue
+		}
+		for _, one := range parsed.Flags() {
+			if "--"+one.Name == name && !one.IsBool() {
+				faults = append(faults, notUTF8(name))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func notUTF8(name string) error { return fmt.Errorf("%s: is not UTF-8; write it in UTF-8", name) }
 
 func (s *settings) note(flag, from string) {
 	if s.from == nil {

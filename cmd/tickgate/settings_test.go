@@ -146,3 +146,22 @@ func TestCheckConfigFaults(t *testing.T) {
 		require.NotContains(t, faults, "s3cret")
 	}
 }
+
+// TestTextsThatAreNotUTF8 are refused, as files of them are, and not mended: the name of
+// an endpoint would be another one.
+func TestTextsThatAreNotUTF8(t *testing.T) {
+	const bad = "a\xff=1/s"
+	for _, args := range [][]string{{"--set", bad}, {"--set=" + bad}, {"--set", "a=1/s", "--set", bad}, {"--admin-allow-host", bad}, {"--policies", "p\xff.yaml"}} {
+		status, _, faults := checked(t, nil, args...)
+		require.Equal(t, exitUsage, status, args)
+		require.Contains(t, faults, "is not UTF-8", args)
+	}
+	status, _, faults := checked(t, map[string]string{"TICKGATE_SET": "b=1/s\n" + bad})
+	require.Equal(t, exitUsage, status)
+	require.Equal(t, "tickgate: TICKGATE_SET: is not UTF-8; write it in UTF-8\n", faults)
+	status, _, _ = checked(t, nil, "--config", write(t, "c.yaml", "set: ['"+bad+"']\n"))
+	require.Equal(t, exitUsage, status)
+	status, out, faults := checked(t, nil, "--set", "a\uFFFD=1/s") // which somebody may have meant
+	require.Equal(t, exitOK, status, faults)
+	require.Contains(t, out, "a\uFFFD")
+}

@@ -1,15 +1,17 @@
 -- How often the limits were changed, and by whom. The row is locked by whoever
 -- changes them until they commit: versions are in the order of the commits.
-CREATE TABLE rate_limit_config_version (
+CREATE TABLE IF NOT EXISTS rate_limit_config_version (
     only_row   boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
     version    bigint      NOT NULL,
     changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     changed_by text        NOT NULL DEFAULT session_user
 );
-INSERT INTO rate_limit_config_version (version) VALUES (1);
+INSERT INTO rate_limit_config_version AS v (version) VALUES (1)
+ON CONFLICT (only_row) DO UPDATE -- it outlived the table: whoever follows it must see another version
+SET version = v.version + 1, changed_at = clock_timestamp(), changed_by = session_user;
 
 -- With the rights of its owner: who may change limits need not be able to write versions.
-CREATE FUNCTION rate_limit_config_changed() RETURNS trigger
+CREATE OR REPLACE FUNCTION rate_limit_config_changed() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $body$
 BEGIN
     INSERT INTO rate_limit_config_version AS v (version) VALUES (1)
@@ -20,13 +22,14 @@ BEGIN
 END
 $body$;
 
+DROP TRIGGER IF EXISTS rate_limit_config_changed ON rate_limit_config;
 CREATE TRIGGER rate_limit_config_changed
 AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON rate_limit_config
 FOR EACH STATEMENT EXECUTE FUNCTION rate_limit_config_changed();
 
 -- What must hold between the rows of an endpoint. It runs after the trigger above,
 -- by name, so that nobody else can add a row that it does not see.
-CREATE FUNCTION rate_limit_config_rules() RETURNS trigger
+CREATE OR REPLACE FUNCTION rate_limit_config_rules() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $body$
 DECLARE
     fault text;
@@ -53,10 +56,12 @@ BEGIN
 END
 $body$;
 
+DROP TRIGGER IF EXISTS rate_limit_config_rules_insert ON rate_limit_config;
 CREATE TRIGGER rate_limit_config_rules_insert
 AFTER INSERT ON rate_limit_config REFERENCING NEW TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION rate_limit_config_rules();
 
+DROP TRIGGER IF EXISTS rate_limit_config_rules_update ON rate_limit_config;
 CREATE TRIGGER rate_limit_config_rules_update
 AFTER UPDATE ON rate_limit_config REFERENCING NEW TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION rate_limit_config_rules();

@@ -31,8 +31,15 @@ type Config struct {
 	Ready   *Ready
 	Log     *slog.Logger
 
-	// Name turns what an operator writes for a caller into the apikey that the gate
-	// knows. nil: it is the same.
+	// GateName is what answers call Gate, and what Denials and Changes call it. "": main.
+	GateName string
+
+	// Beside are more gates of the process. A block, and the question what a caller has
+	// used, is of all of them, and the page shows all.
+	Beside []Beside
+
+	// Name turns what an operator writes for a caller into the apikey that Gate knows.
+	// nil: it is the same, as it is for the gates beside.
 	Name func(caller string) string
 
 	// AllowHosts are names, without a port, under which the port may be asked beside
@@ -45,6 +52,7 @@ type Config struct {
 	Sampler     *promlimit.Sampler
 	Idempotency func() idem.StoreStats
 	Sources     func() []Source
+	Elsewhere   []string // policies whose budgets Redis has, so that no gate here knows what is used of them
 	Sync        func() promlimit.Sync
 	Collectors  []prometheus.Collector // more for /metrics
 
@@ -53,6 +61,12 @@ type Config struct {
 	Clock func() clock.Source // nil: clock.Describe
 
 	Now func() time.Time // nil: time.Now
+}
+
+// Beside is a gate beside the one of a Config.
+type Beside struct {
+	Name string
+	Gate *tickgate.Gate
 }
 
 // Source is a source of policies, as PostgreSQL or a file.
@@ -87,6 +101,7 @@ type Pages struct {
 type admin struct {
 	cfg     Config
 	begun   time.Time
+	gates   []gate   // that of the Config first
 	latency *latency // nil without a sampler
 	use     *utilisation
 }
@@ -97,7 +112,8 @@ func New(cfg Config) (http.Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	a := &admin{cfg: cfg, begun: cfg.Now(), use: newUtilisation(cfg.Gate.EachUsage, cfg.Now)}
+	a := &admin{cfg: cfg, begun: cfg.Now(), gates: cfg.gates()}
+	a.use = newUtilisation(a.gates, cfg.Now)
 	metrics, err := a.metrics()
 	if err != nil {
 		return nil, err
@@ -147,6 +163,9 @@ func (c *Config) check() error {
 	required("Changes", c.Changes == nil)
 	required("Ready", c.Ready == nil)
 	required("Log", c.Log == nil)
+	if c.GateName == "" {
+		c.GateName = "main"
+	}
 	if c.Name == nil {
 		c.Name = func(caller string) string { return caller }
 	}

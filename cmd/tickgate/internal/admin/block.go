@@ -1,13 +1,14 @@
 package admin
 
 import (
-	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/tickgate/tickgate/adapter/httplimit"
 )
@@ -25,16 +26,17 @@ type order struct {
 	Who      string `json:"who"`
 }
 
-// block returns the handler that blocks or unblocks a caller, or everyone, in the name
-// of a person or a system, which the record of changes keeps:
+// block returns the handler that blocks or unblocks a caller, or everyone, in all gates of
+// the process, in the name of a person or a system, which the record of changes keeps:
 //
 //	POST /v1/block
 //	Content-Type: application/json
 //
 //	{"apikey":"KEY","who":"j.doe, risk"}     or     {"everyone":true,"who":"j.doe, risk"}
 //
-// It answers 200 when it is done: calls that begin after that are denied. The content
-// type is required, since a form on another site cannot send it.
+// It answers 200 when it is done, and names the gates in which it is: calls that begin
+// after that are denied there. A gate in which no caller can have that apikey is left out.
+// The content type is required, since a form on another site cannot send it.
 func (a *admin) block(blocked bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
@@ -49,39 +51,48 @@ func (a *admin) block(blocked bool) http.HandlerFunc {
 			malformed(w, r, fault)
 			return
 		}
-		apikey := ""
-		if !o.Everyone {
-			apikey = a.cfg.Name(o.APIKey)
-			if apikey == "" || len(apikey) > maxKey { // "" would be everyone
-				malformed(w, r, "No caller can have that apikey.")
-				return
-			}
+		in := a.blockAll(&o, blocked)
+		if len(in) == 0 {
+			malformed(w, r, "No caller can have that apikey.")
+			return
 		}
-		operator := a.cfg.Gate.As(o.Who)
-		if blocked {
+		write(w, http.StatusOK, struct {
+			Blocked  bool    `json:"blocked"`
+			Everyone bool    `json:"everyone"`
+			Key      string  `json:"key,omitempty"`
+			Who      string  `json:"who"`
+			Gates    []known `json:"gates"`
+		}{blocked, o.Everyone, in[0].Key, o.Who, in})
+	}
+}
+
+// blockAll does what an order says in every gate in which a caller can have the name, and
+// returns these.
+func (a *admin) blockAll(o *order, blocked bool) (in []known) {
+	for i := range a.gates {
+		g, apikey, key := &a.gates[i], "", ""
+		if !o.Everyone {
+			apikey = g.apikey(o.APIKey)
+			if apikey == "" || len(apikey) > maxKey { // "" would be everyone
+				continue
+			}
+			key = a.cfg.Denials.Name(apikey)
+		}
+		if operator := g.own.As(o.Who); blocked {
 			operator.Block(apikey)
 		} else {
 			operator.Unblock(apikey)
 		}
-		key := ""
-		if !o.Everyone {
-			key = a.cfg.Denials.Name(apikey)
-		}
-		write(w, http.StatusOK, struct {
-			Blocked  bool   `json:"blocked"`
-			Everyone bool   `json:"everyone"`
-			Key      string `json:"key,omitempty"`
-			Who      string `json:"who"`
-		}{blocked, o.Everyone, key, o.Who})
+		in = append(in, known{g.name, key})
 	}
+	return in
 }
 
-// read reads an order, or says what is wrong with it.
+// read reads an order, or says what is wrong with it. A member that is there twice is
+// refused: who wrote the first one may have meant it.
 func read(body io.Reader) (o order, fault string) {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	if d.Decode(&o) != nil || d.Decode(&struct{}{}) != io.EOF {
-		return o, `The body must be one object of at most 16 KiB with the members who, and apikey or everyone: {"apikey":"KEY","who":"NAME"}.`
+	if err := json.UnmarshalRead(body, &o, json.RejectUnknownMembers(true)); err != nil {
+		return o, `The body must be one object of at most 16 KiB with the members who, and apikey or everyone, each once: {"apikey":"KEY","who":"NAME"}.`
 	}
 	switch o.Who = strings.TrimSpace(o.Who); {
 	case o.Who == "" || len(o.Who) > maxWho || !utf8.ValidString(o.Who) || strings.ContainsFunc(o.Who, unicode.IsControl):

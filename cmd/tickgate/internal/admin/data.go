@@ -117,7 +117,21 @@ type lookView struct {
 
 // view collects what the page shows.
 func (a *admin) view(since time.Time) *view {
-	stats, set, use := a.cfg.Gate.Stats(), a.cfg.Gate.Policies(), a.use.look()
+	use := a.use.look()
+	each, all := make([]tickgate.Stats, len(a.gates)), []policyView{}
+	more := 0
+	for i := range a.gates {
+		g := &a.gates[i]
+		each[i] = g.own.Stats()
+		set := g.own.Policies()
+		rows := policies(&each[i], set, use, i, showPolicies-len(all))
+		more += len(set) - len(rows)
+		for _, row := range rows {
+			row.Endpoint = a.label(g.name, row.Endpoint)
+			all = append(all, row)
+		}
+	}
+	stats := total(each)
 	v := &view{
 		At:            a.cfg.Now().UnixMilli(),
 		Process:       a.process(),
@@ -130,7 +144,7 @@ func (a *admin) view(since time.Time) *view {
 		},
 		Points:   [][4]float64{},
 		Latency:  a.quantiles(),
-		Policies: policies(&stats, set, use),
+		Policies: all,
 		Look:     lookView{use.at.UnixMilli(), use.keys, use.partial, use.blocked, use.banned},
 		Top:      a.top(),
 		Rejects:  a.rejects(),
@@ -139,7 +153,7 @@ func (a *admin) view(since time.Time) *view {
 		Sync:     a.sync(),
 		Sources:  a.sources(),
 	}
-	v.MorePolicies = len(set) - len(v.Policies)
+	v.MorePolicies = more
 	for _, p := range a.cfg.History.Since(since) {
 		v.Points = append(v.Points, [4]float64{float64(p.At.UnixMilli()), tenth(p.Allowed), tenth(p.Denied), tenth(p.Shadowed)})
 	}
@@ -178,24 +192,24 @@ func (a *admin) quantiles() *latencyView {
 	return &latencyView{h.GetSampleCount(), [4]float64(quantiles(h, .5, .9, .99, .999))}
 }
 
-// policies joins what policies decided, what they say, and what keys have used of them.
-// Stats and the set may be read on two sides of a change: what is not in both is left
+// policies joins what the policies of a gate decided, what they say, and what keys have
+// used of them, at most so many. Stats and the set may be read on two sides of a change: what is not in both is left
 // out until the next time.
-func policies(stats *tickgate.Stats, set policy.Set, use *look) []policyView {
+func policies(stats *tickgate.Stats, set policy.Set, use *look, gate, most int) []policyView {
 	counts := make(map[string]tickgate.PolicyStats, len(stats.Policies))
 	for _, p := range stats.Policies {
 		counts[p.Endpoint] = p
 	}
-	out := make([]policyView, 0, min(len(set), showPolicies))
+	out := make([]policyView, 0, min(len(set), most))
 	for _, p := range set {
-		if len(out) == showPolicies {
+		if len(out) == most {
 			break
 		}
 		c := counts[p.Endpoint]
 		row := policyView{p.Endpoint, p.Shadow, c.Allowed, c.Denied, c.Barred, c.Shadowed, make([]limitView, 0, len(p.Limits))}
 		for _, l := range p.Limits {
 			text := limitView{Text: l.String()}
-			if u := use.limits[limitOf{p.Endpoint, l.Label()}]; u != nil {
+			if u := use.limits[limitOf{gate, p.Endpoint, l.Label()}]; u != nil {
 				text.Keys, text.Used, text.Fullest, text.Mean = u.keys, u.used, u.fullest, u.sum/float64(u.keys)
 			}
 			row.Limits = append(row.Limits, text)

@@ -127,7 +127,7 @@ func TestDataIsBounded(t *testing.T) {
 // However many ask, all keys are looked at now and then only, and not too many of them.
 func TestLooksAreBounded(t *testing.T) {
 	at, looks, keys, cost := time.Unix(1000, 0), 0, 5, time.Duration(0)
-	u := newUtilisation(func(each func(*tickgate.Quota) bool) {
+	u := newUtilisation([]gate{{usage: func(each func(*tickgate.Quota) bool) {
 		looks++
 		at = at.Add(cost)
 		q := tickgate.Quota{Policy: "p", BannedFor: 1, Limits: []tickgate.LimitQuota{{Limit: "l", Capacity: 10, Used: 25}}}
@@ -136,9 +136,9 @@ func TestLooksAreBounded(t *testing.T) {
 				return
 			}
 		}
-	}, func() time.Time { return at })
+	}}}, func() time.Time { return at })
 	l := u.look()
-	require.Equal(t, &look{at: at, keys: 5, banned: 5, limits: map[limitOf]*limitUse{{"p", "l"}: {keys: 5, used: 5, fullest: 1, sum: 5}}}, l)
+	require.Equal(t, &look{at: at, keys: 5, banned: 5, limits: map[limitOf]*limitUse{{0, "p", "l"}: {keys: 5, used: 5, fullest: 1, sum: 5}}}, l)
 	at = at.Add(5*time.Second - 1)
 	require.Same(t, l, u.look())
 	require.Equal(t, 1, looks)

@@ -99,7 +99,7 @@ func (a *admin) top() topView {
 	keys, since := a.cfg.Denials.Top(showTop, a.cfg.Now())
 	out := topView{milli(since), make([]keyView, 0, len(keys))}
 	for _, k := range keys {
-		out.Keys = append(out.Keys, keyView{k.Key, k.Denied, k.AtLeast, k.Endpoint, k.Last.UnixMilli()})
+		out.Keys = append(out.Keys, keyView{k.Key, k.Denied, k.AtLeast, a.label(k.Gate, k.Endpoint), k.Last.UnixMilli()})
 	}
 	return out
 }
@@ -110,7 +110,7 @@ func (a *admin) rejects() rejectsView {
 	for i := range last {
 		r := &last[i]
 		out.Last = append(out.Last, rejectView{
-			r.At.UnixMilli(), r.Key, r.Endpoint, r.Limit, r.Reason.String(), r.Cost, seconds(r.RetryAfter), r.Version,
+			r.At.UnixMilli(), r.Key, a.label(r.Gate, r.Endpoint), r.Limit, r.Reason.String(), r.Cost, seconds(r.RetryAfter), r.Version,
 		})
 	}
 	return out
@@ -121,7 +121,14 @@ func (a *admin) changes() []changeView {
 	out := make([]changeView, 0, len(last))
 	for i := range last {
 		c := &last[i]
-		out = append(out, changeView{c.At.UnixMilli(), c.What, c.Who, c.Key, c.Everyone, c.Lines, c.More, c.Fault})
+		v := changeView{c.At.UnixMilli(), c.What, c.Who, c.Key, c.Everyone, c.Lines, c.More, c.Fault}
+		if gate := a.label(c.Gate, ""); gate != "" {
+			v.Lines = append([]string{"gate " + c.Gate}, v.Lines...)
+			if v.Fault != "" {
+				v.Fault = gate + v.Fault
+			}
+		}
+		out = append(out, v)
 	}
 	return out
 }

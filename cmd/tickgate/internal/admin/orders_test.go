@@ -25,12 +25,14 @@ func TestUsage(t *testing.T) {
 	got := object(t, r.get("/v1/usage?apikey=desk"), 200)
 	require.Equal(t, "desk", got["apikey"])
 	require.Equal(t, r.Denials.Name("desk"), got["key"])
+	require.Equal(t, []any{map[string]any{"gate": "main", "key": r.Denials.Name("desk")}}, got["gates"])
+	require.NotContains(t, got, "elsewhere")
 	require.ElementsMatch(t, []any{
-		map[string]any{"endpoint": "orders", "policy": "orders", "blocked": false, "banned_for_seconds": 60.0, "limits": []any{
+		map[string]any{"gate": "main", "endpoint": "orders", "policy": "orders", "blocked": false, "banned_for_seconds": 60.0, "limits": []any{
 			map[string]any{"limit": "hour", "capacity": 5.0, "used": 2.0, "remaining": 3.0, "reset_after_seconds": 1440.0},
 			map[string]any{"limit": "100/d", "capacity": 100.0, "used": 2.0, "remaining": 98.0, "reset_after_seconds": 1728.0},
 		}},
-		map[string]any{"endpoint": "elsewhere", "policy": "default", "blocked": false, "banned_for_seconds": 0.0, "limits": []any{
+		map[string]any{"gate": "main", "endpoint": "elsewhere", "policy": "default", "blocked": false, "banned_for_seconds": 0.0, "limits": []any{
 			map[string]any{"limit": "9/h", "capacity": 9.0, "used": 1.0, "remaining": 8.0, "reset_after_seconds": 400.0},
 		}},
 	}, got["quotas"])
@@ -51,13 +53,14 @@ func TestNamesOfCallers(t *testing.T) {
 func TestBlock(t *testing.T) {
 	r := rigOf(t, nil, limited("orders", "5/h"))
 	got := object(t, r.ask("POST", "/v1/block", `{"apikey":"desk","who":" j.doe, risk "}`, nil), 200)
-	require.Equal(t, map[string]any{"blocked": true, "everyone": false, "key": r.Denials.Name("desk"), "who": "j.doe, risk"}, got)
+	gate := []any{map[string]any{"gate": "main", "key": r.Denials.Name("desk")}}
+	require.Equal(t, map[string]any{"blocked": true, "everyone": false, "key": r.Denials.Name("desk"), "who": "j.doe, risk", "gates": gate}, got)
 	require.Equal(t, tickgate.Blocked, r.Gate.Take("desk", "orders", 1).Reason)
 	require.True(t, r.Gate.Allow("other", "orders"))
 	object(t, r.ask("POST", "/v1/unblock", `{"apikey":"desk","who":"j.doe"}`, nil), 200)
 	require.True(t, r.Gate.Allow("desk", "orders"))
 	got = object(t, r.ask("POST", "/v1/block", `{"everyone":true,"who":"kill switch"}`, nil), 200)
-	require.Equal(t, map[string]any{"blocked": true, "everyone": true, "who": "kill switch"}, got)
+	require.Equal(t, map[string]any{"blocked": true, "everyone": true, "who": "kill switch", "gates": []any{map[string]any{"gate": "main"}}}, got)
 	require.False(t, r.Gate.Allow("other", "orders"))
 	object(t, r.ask("POST", "/v1/unblock", `{"everyone":true,"who":"kill switch"}`, nil), 200)
 	require.True(t, r.Gate.Allow("other", "orders"))
@@ -74,6 +77,8 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	for _, bad := range []string{
 		"{", "[]", "null", `"x"`, `{"who":"w"}`, `{"apikey":"","who":"w"}`, `{"apikey":"k"}`, `{"apikey":"k","who":"  "}`, `{"apikey":"k","everyone":true,"who":"w"}`,
 		`{"everyone":false,"who":"w"}`, `{"apikey":"k","who":"w"}{}`, `{"apikey":"k","who":"w","more":1}`, `{"apikey":7,"who":"w"}`,
+		`{"apikey":"a","apikey":"b","who":"w"}`, `{"apikey":"k","who":"a","who":"b"}`, `{"apikey":"k","everyone":false,"everyone":true,"who":"w"}`,
+		`{"apikey":"a","APIKEY":"b","who":"w"}`, `{"everyone":true,"Who":"w"}`,
 		`{"apikey":"k","who":"a\nb"}`, `{"apikey":"k","who":"` + strings.Repeat("w", 201) + `"}`,
 		`{"apikey":"` + strings.Repeat("k", 257) + `","who":"w"}`, `{"apikey":"` + strings.Repeat("k", 9000) + `","who":"w"}`,
 		`{"apikey":"k","who":"` + strings.Repeat("w", 20_000) + `"}`,

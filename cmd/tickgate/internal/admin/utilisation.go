@@ -20,8 +20,8 @@ const (
 // utilisation is how much of their limits keys have used, by policy. It is looked at
 // now and then, while somebody asks.
 type utilisation struct {
-	each func(func(*tickgate.Quota) bool)
-	now  func() time.Time
+	gates []gate
+	now   func() time.Time
 
 	mu   sync.Mutex // held while looking
 	last *look
@@ -38,7 +38,10 @@ type look struct {
 	limits  map[limitOf]*limitUse
 }
 
-type limitOf struct{ policy, limit string }
+type limitOf struct {
+	gate          int // its number
+	policy, limit string
+}
 
 // limitUse is how the keys of one limit stand. In debt counts as all used.
 type limitUse struct {
@@ -48,8 +51,8 @@ type limitUse struct {
 	sum     float64 // of shares
 }
 
-func newUtilisation(each func(func(*tickgate.Quota) bool), now func() time.Time) *utilisation {
-	return &utilisation{each: each, now: now}
+func newUtilisation(gates []gate, now func() time.Time) *utilisation {
+	return &utilisation{gates: gates, now: now}
 }
 
 // look returns what keys have used, as of at most five seconds ago, or longer if looking
@@ -62,16 +65,19 @@ func (u *utilisation) look() *look {
 		return u.last
 	}
 	l := &look{at: begun, limits: map[limitOf]*limitUse{}}
-	u.each(l.add)
+	for i := range u.gates {
+		most := l.keys + lookKeys/len(u.gates)
+		u.gates[i].usage(func(q *tickgate.Quota) bool { return l.add(q, i, most) })
+	}
 	u.last = l
 	took := u.now().Sub(begun)
 	u.next = begun.Add(max(lookEvery, lookShare*took))
 	return l
 }
 
-// add counts a key, and reports whether to go on.
-func (l *look) add(q *tickgate.Quota) bool {
-	if l.keys == lookKeys {
+// add counts a key of a gate, and reports whether to go on: until there are most keys.
+func (l *look) add(q *tickgate.Quota, gate, most int) bool {
+	if l.keys == most {
 		l.partial = true
 		return false
 	}
@@ -84,7 +90,7 @@ func (l *look) add(q *tickgate.Quota) bool {
 	}
 	for i := range q.Limits {
 		n := &q.Limits[i]
-		name := limitOf{q.Policy, n.Limit}
+		name := limitOf{gate, q.Policy, n.Limit}
 		use := l.limits[name]
 		if use == nil {
 			use = &limitUse{}

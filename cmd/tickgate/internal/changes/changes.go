@@ -27,6 +27,7 @@ type Change struct {
 	At   time.Time
 	What string // apply, block or unblock
 	Who  string // a person or a source; "" where nobody said
+	Gate string // whose gate it was, as Of has it
 
 	Key      string // who was blocked or unblocked, by the name that shows
 	Everyone bool   // everyone was
@@ -53,12 +54,22 @@ func New(log *slog.Logger, name func(apikey string) string) *Log {
 	return &Log{log: log, name: name, ring: make([]Change, 0, kept)}
 }
 
+// Of returns what takes down the changes of one of several gates, by its name.
+func (l *Log) Of(gate string) func(tickgate.Change) {
+	return func(c tickgate.Change) { l.record(gate, c) }
+}
+
 // Record is for tickgate.Config.Audit. It costs some 100 ns for each policy of a set
 // that was applied, and the writing of a line to the log, which is told of every
 // difference.
-func (l *Log) Record(c tickgate.Change) {
-	own := Change{At: c.When, What: c.What.String(), Who: cut(c.Who)}
+func (l *Log) Record(c tickgate.Change) { l.record("", c) }
+
+func (l *Log) record(gate string, c tickgate.Change) {
+	own := Change{At: c.When, What: c.What.String(), Who: cut(c.Who), Gate: gate}
 	attrs := []any{"what", own.What, "who", c.Who, "when", c.When}
+	if gate != "" {
+		attrs = append(attrs, "gate", gate)
+	}
 	if c.What != tickgate.Applied {
 		if own.Everyone = c.APIKey == ""; own.Everyone {
 			attrs = append(attrs, "everyone", true)

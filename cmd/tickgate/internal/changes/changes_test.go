@@ -46,6 +46,17 @@ func TestApply(t *testing.T) {
 	require.Contains(t, out.String(), `a: 1/s → removed`)
 }
 
+// Of several gates each change says whose it is.
+func TestOf(t *testing.T) {
+	g, l, out := rig(t, policy.Set{of("a", 1)})
+	g.As("risk").Block("")
+	l.Of("envoy")(tickgate.Change{What: tickgate.BlockSet, Who: "risk"})
+	told := l.Recent(2)
+	require.Equal(t, []string{"envoy", ""}, []string{told[0].Gate, told[1].Gate})
+	require.True(t, told[0].Everyone)
+	require.Contains(t, out.String(), "gate=envoy")
+}
+
 func TestRefused(t *testing.T) {
 	g, l, out := rig(t, policy.Set{of("a", 1)})
 	require.Error(t, g.As("bob").Apply(policy.Set{of("a", -1)}))

@@ -82,6 +82,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusUnsupportedMediaType, "not_json", "The Content-Type must be application/json.")
 		return
 	}
+	if coded(r.Header) {
+		w.Header()["Accept-Encoding"] = identity
+		refuse(w, r, http.StatusUnsupportedMediaType, "content_encoding", "The body must be sent as it is, without a Content-Encoding.")
+		return
+	}
 	m, _ := h.rooms.Get().(*room)
 	if m == nil {
 		m = &room{}
@@ -166,6 +171,18 @@ func isJSON(h http.Header) bool {
 	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && t == typeJSON[0]
 }
+
+// coded reports whether a request says that its body is compressed.
+func coded(h http.Header) bool {
+	for _, coding := range h["Content-Encoding"] {
+		if coding = strings.Trim(coding, " \t"); coding != "" && !strings.EqualFold(coding, identity[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+var identity = []string{"identity"}
 
 // readAll reads r to its end into buf, which may grow.
 func readAll(r io.Reader, buf []byte) ([]byte, error) {

@@ -218,3 +218,24 @@ func BenchmarkTake(b *testing.B) {
 		})
 	}
 }
+
+// A body that is compressed is refused as such, and not as one that is no JSON.
+func TestCompressedBodies(t *testing.T) {
+	r := serve(t)
+	for coding, status := range map[string]int{"gzip": 415, "GZIP": 415, "identity, br": 415, "identity": 200, " Identity": 200, "": 200} {
+		q, err := http.NewRequest("POST", r.URL+"/v1/take", strings.NewReader(`{"apikey":"k","endpoint":"free"}`))
+		require.NoError(t, err)
+		q.Header.Set("Content-Type", "application/json")
+		q.Header.Set("Content-Encoding", coding)
+		res, err := r.Client().Do(q)
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, status, res.StatusCode, "%q: %s", coding, text)
+		if status == 415 {
+			require.Contains(t, string(text), `"content_encoding"`)
+			require.Equal(t, "identity", res.Header.Get("Accept-Encoding"))
+		}
+	}
+}

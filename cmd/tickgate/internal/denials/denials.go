@@ -45,6 +45,7 @@ type Config struct {
 // Denial is one request that was not let pass.
 type Denial struct {
 	At         time.Time
+	Gate       string // that denied, by one of the few names of the program's gates
 	APIKey     string
 	Endpoint   string
 	Limit      string // that decided; "" of a block or a ban
@@ -119,7 +120,7 @@ func (l *Log) Add(d *Denial) {
 	}
 	r.Endpoint, r.Limit = l.last.Endpoint, l.last.Limit
 	l.turn(d.At)
-	l.now.add(r.Key, r.Endpoint, d.At)
+	l.now.add(whose{d.Gate, r.Key}, r.Endpoint, d.At)
 	if len(l.ring) < cap(l.ring) {
 		l.ring = append(l.ring, r)
 	} else {

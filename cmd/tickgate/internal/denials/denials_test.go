@@ -50,7 +50,7 @@ func TestRecent(t *testing.T) {
 	require.Len(t, l.Recent(1), 1)
 	require.Empty(t, l.Recent(-1))
 	r := l.Recent(1)[0]
-	require.Equal(t, Reject{Denial{start.Add(4), "", "orders", "hour", tickgate.Limited, 1, time.Second, "7"}, "4"}, r)
+	require.Equal(t, Reject{Denial{start.Add(4), "", "", "orders", "hour", tickgate.Limited, 1, time.Second, "7"}, "4"}, r)
 }
 
 // Without ShowKeys no key is kept, and the hash of one process says nothing in another.
@@ -91,7 +91,7 @@ func TestTopCounts(t *testing.T) {
 	}
 	top, since = l.Top(2, start)
 	require.Equal(t, start, since)
-	require.Equal(t, []Key{{"2", 5, 5, "orders", start}, {"0", 3, 3, "orders", start}}, top)
+	require.Equal(t, []Key{{"", "2", 5, 5, "orders", start}, {"", "0", 3, 3, "orders", start}}, top)
 
 	// In the next period both count; in the one after, what is left is new.
 	l.Add(denial("0", time.Minute))
@@ -102,7 +102,7 @@ func TestTopCounts(t *testing.T) {
 	require.Equal(t, start.Add(time.Minute), top[1].Last)
 	top, since = l.Top(9, start.Add(2*time.Minute))
 	require.Equal(t, start.Add(time.Minute), since)
-	require.Equal(t, []Key{{"0", 1, 1, "orders", start.Add(time.Minute)}}, top)
+	require.Equal(t, []Key{{"", "0", 1, 1, "orders", start.Add(time.Minute)}}, top)
 	top, _ = l.Top(9, start.Add(time.Hour))
 	require.Empty(t, top, "a long time without a denial")
 	l.Add(denial("9", 2*time.Hour))
@@ -117,6 +117,19 @@ func names(top []Key) string {
 		all = append(all, k.Key)
 	}
 	return strings.Join(all, " ")
+}
+
+// The same key in two gates is two callers.
+func TestKeysOfGates(t *testing.T) {
+	l := logOf(t, Config{ShowKeys: true})
+	for i, gate := range []string{"main", "envoy", "envoy"} {
+		d := denial("7", time.Duration(i))
+		d.Gate = gate
+		l.Add(d)
+	}
+	top, _ := l.Top(9, start)
+	require.Equal(t, []Key{{"envoy", "7", 2, 2, "orders", start.Add(2)}, {"main", "7", 1, 1, "orders", start}}, top)
+	require.Equal(t, "main", l.Recent(9)[2].Gate)
 }
 
 // Against exact counts: the bounds hold for every key that is listed, and every key
@@ -159,7 +172,7 @@ func checkHeap(t *testing.T, all *top) {
 	require.Len(t, all.of, len(all.heap))
 	for i, c := range all.heap {
 		require.Equal(t, i, c.at)
-		require.Same(t, c.count, all.of[c.key])
+		require.Same(t, c.count, all.of[c.whose])
 		if i > 0 {
 			require.LessOrEqual(t, all.heap[(i-1)/2].n, c.n)
 		}

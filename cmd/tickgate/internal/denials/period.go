@@ -8,6 +8,7 @@ import (
 
 // Key is a key that was denied often.
 type Key struct {
+	Gate     string // that denied it
 	Key      string // the key or its hash, as ShowKeys says
 	Denied   uint64 // at most so often since the time that Top tells
 	AtLeast  uint64 // and at least so often; the same unless there are too many keys to count
@@ -49,8 +50,8 @@ func (l *Log) Top(n int, now time.Time) (keys []Key, since time.Time) {
 	// that it does.
 	low, lowBefore := l.now.lowest(), l.before.lowest()
 	for _, c := range l.now.heap {
-		k := Key{c.key, c.n + lowBefore, c.n - c.over, c.endpoint, c.last}
-		if b := l.before.of[c.key]; b != nil {
+		k := Key{c.gate, c.key, c.n + lowBefore, c.n - c.over, c.endpoint, c.last}
+		if b := l.before.of[c.whose]; b != nil {
 			n := l.before.heap[b.at].n
 			k.Denied += n - lowBefore
 			k.AtLeast += n - b.over
@@ -58,12 +59,12 @@ func (l *Log) Top(n int, now time.Time) (keys []Key, since time.Time) {
 		keys = append(keys, k)
 	}
 	for _, b := range l.before.heap {
-		if l.now.of[b.key] == nil {
-			keys = append(keys, Key{b.key, b.n + low, b.n - b.over, b.endpoint, b.last})
+		if l.now.of[b.whose] == nil {
+			keys = append(keys, Key{b.gate, b.key, b.n + low, b.n - b.over, b.endpoint, b.last})
 		}
 	}
 	slices.SortFunc(keys, func(a, b Key) int {
-		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.AtLeast, a.AtLeast), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.AtLeast, a.AtLeast), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Gate, b.Gate))
 	})
 	return keys[:max(0, min(n, len(keys)))], l.since
 }

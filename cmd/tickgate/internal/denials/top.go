@@ -13,8 +13,11 @@ import "time"
 type top struct {
 	k    int
 	heap []place
-	of   map[string]*count
+	of   map[whose]*count
 }
+
+// whose is a key of a gate. The same key in two gates is two callers.
+type whose struct{ gate, key string }
 
 // place is an entry of the heap. The count stands in it, so that moving down looks at
 // little else.
@@ -25,29 +28,29 @@ type place struct {
 
 // count is what is known of one key.
 type count struct {
-	key      string
+	whose
 	over     uint64 // of its count, what may be other keys'
 	at       int    // in the heap
 	endpoint string // of the last denial
 	last     time.Time
 }
 
-func newTop(k int) *top { return &top{k: k, of: make(map[string]*count, k)} }
+func newTop(k int) *top { return &top{k: k, of: make(map[whose]*count, k)} }
 
-// add counts a denial of key.
-func (t *top) add(key, endpoint string, at time.Time) {
+// add counts a denial of a key.
+func (t *top) add(key whose, endpoint string, at time.Time) {
 	c := t.of[key]
 	switch {
 	case c != nil:
 	case len(t.heap) < t.k:
 		// Its count will be 1, which no other is below: it may stand at the end.
-		c = &count{key: key, at: len(t.heap)}
+		c = &count{whose: key, at: len(t.heap)}
 		t.heap = append(t.heap, place{count: c})
 		t.of[key] = c
 	default:
 		c = t.heap[0].count
-		delete(t.of, c.key)
-		c.key, c.over = key, t.heap[0].n
+		delete(t.of, c.whose)
+		c.whose, c.over = key, t.heap[0].n
 		t.of[key] = c
 	}
 	c.endpoint, c.last = endpoint, at

@@ -29,10 +29,13 @@ type Config struct {
 	Headers bool     // answers add headers to the response, envoyrls.DefaultHeaders
 	Audit   func(tickgate.Change)
 
-	// Denied is told of every descriptor that was over its limit. nil: nobody is. The
-	// apikey is the text of the descriptor, the endpoint the domain.
-	Denied func(apikey, endpoint string, n int64, d *tickgate.Decision)
+	// Denied is told of every key that was over its limit, or is blocked, by the version of
+	// the files. apikey and endpoint are the gate's. nil: nobody is told.
+	Denied func(version, apikey, endpoint string, n int64, d *tickgate.Decision)
 }
+
+// Source is what the files are called where it is told who changed something.
+const Source = "rls"
 
 // Service is Envoy's rate limit service. Make one with [New].
 type Service struct {
@@ -46,15 +49,22 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := envoyrls.Config{Gate: tickgate.Config{MaxKeys: cfg.MaxKeys, Audit: cfg.Audit}}
+	s := &Service{cfg: cfg}
+	own := envoyrls.Config{Gate: tickgate.Config{MaxKeys: cfg.MaxKeys, Audit: cfg.Audit}, Source: Source}
+	if cfg.Denied != nil {
+		own.Denied = s.denied
+	}
 	if cfg.Headers {
 		own.Headers = envoyrls.DefaultHeaders()
 	}
-	limits, err := envoyrls.New(own, files...)
-	if err != nil {
+	if s.limits, err = envoyrls.New(own, files...); err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg, limits: limits}, nil
+	return s, nil
+}
+
+func (s *Service) denied(d *envoyrls.Denial) {
+	s.cfg.Denied(s.InForce(), d.APIKey, d.Endpoint, d.Hits, &tickgate.Decision{Reason: d.Reason, Limit: d.Limit, RetryAfter: d.RetryAfter})
 }
 
 // Gate returns the gate, for its statistics, and to block keys.
@@ -66,8 +76,11 @@ func (s *Service) Reload() (version string, err error) {
 	return s.Version(), err
 }
 
-// Version counts the sets of files that were in force.
+// Version counts the sets of files that were in force. It waits for no reading.
 func (s *Service) Version() string { return strconv.FormatUint(s.limits.Version(), 10) }
+
+// InForce is the version with what it is of, as in "rls@3".
+func (s *Service) InForce() string { return Source + "@" + s.Version() }
 
 // Bounds on what a client can hold on to.
 const (
@@ -92,7 +105,7 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener, cfg Server) 
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.IdleTimeout}),
-		grpc.UnaryInterceptor(s.labelled),
+		grpc.UnaryInterceptor(labelled),
 	}
 	if cfg.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(cfg.TLS)))

@@ -25,7 +25,7 @@ type AdminConfig struct {
 // Admin makes the handler of the admin port.
 func (c *Core) Admin(cfg AdminConfig) (http.Handler, error) {
 	own := admin.Config{
-		Gate: c.Gate, Denials: c.Denials, History: c.History, Changes: c.Changes, Ready: c.Ready, Log: c.cfg.Log,
+		Gate: c.Gate, GateName: c.cfg.Name, Beside: c.beside, Denials: c.Denials, History: c.History, Changes: c.Changes, Ready: c.Ready, Log: c.cfg.Log,
 		Name: cfg.Name, AllowHosts: cfg.AllowHosts, Version: cfg.Version, PolicyVersion: c.Version,
 		Idempotency: cfg.Idempotency, Sources: c.sources, Collectors: cfg.Collectors,
 		Table: c.table, Pages: pages, Now: c.cfg.Now,
@@ -34,14 +34,22 @@ func (c *Core) Admin(cfg AdminConfig) (http.Handler, error) {
 		own.Sampler = c.Sampler
 	}
 	if c.sync != nil {
-		own.Sync = c.syncStats
+		own.Sync, own.Elsewhere = c.syncStats, c.elsewhere()
 	}
 	return admin.New(own)
 }
 
+// table is of all gates.
 func (c *Core) table() admin.Table {
 	t := c.Gate.Table()
-	return admin.Table{Slots: t.Slots, Shards: t.Shards, Bytes: t.Bytes, OffHeap: t.OffHeap, Huge: t.Huge}
+	all := admin.Table{Slots: t.Slots, Shards: t.Shards, Bytes: t.Bytes, OffHeap: t.OffHeap, Huge: t.Huge}
+	for _, b := range c.beside {
+		t := b.Gate.Table()
+		all.Slots += t.Slots
+		all.Shards = append(all.Shards, t.Shards...)
+		all.Bytes += t.Bytes
+	}
+	return all
 }
 
 func pages() admin.Pages {

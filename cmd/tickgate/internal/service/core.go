@@ -25,6 +25,7 @@ type Config struct {
 	MaxKeys int             // as tickgate.Config has it
 	Redis   *Redis          // how budgets are shared; nil: not at all
 
+	Name     string           // of the gate, for people; "": main
 	ShowKeys bool             // as denials.Config has it
 	Now      func() time.Time // for people
 	Log      *slog.Logger
@@ -48,8 +49,13 @@ type Core struct {
 	strict map[string]bool                 // policies that Redis is asked for; not changed any more
 	own    atomic.Pointer[map[string]bool] // endpoints with a policy of their own; nil: not shared
 	orders []*Reloadable
-	last   *Reloadable // of the version, where there are no layers
+
+	beside  []admin.Beside // gates of the process that are not Gate
+	version func() string  // of the policies, where there are no layers; nil: they have none
 }
+
+// main is the name of a core's gate unless another one is given.
+const main = "main"
 
 // New reads the policies and makes the gate; with Redis it joins those that share its
 // budgets. Whoever has a core must Close it.
@@ -75,6 +81,9 @@ func New(ctx context.Context, cfg Config) (*Core, error) {
 // Around makes a core of a gate that somebody else makes, with the audit hook that it is
 // given, and whose policies are the maker's. Layers and Redis of cfg do not count.
 func Around(cfg Config, make func(audit func(tickgate.Change)) (*tickgate.Gate, error)) (*Core, error) {
+	if cfg.Name == "" {
+		cfg.Name = main
+	}
 	c := &Core{cfg: cfg, Ready: &admin.Ready{}}
 	var denialsErr, samplerErr error
 	c.Denials, denialsErr = denials.New(denials.Config{ShowKeys: cfg.ShowKeys})
@@ -87,18 +96,19 @@ func Around(cfg Config, make func(audit func(tickgate.Change)) (*tickgate.Gate, 
 	if c.Gate, err = make(c.audit); err != nil {
 		return nil, err
 	}
-	c.History = history.New(c.Gate.Stats, cfg.Now)
+	c.History = history.New(c.stats, cfg.Now)
 	return c, nil
 }
 
 // audit is told of every change of the gate.
 func (c *Core) audit(change tickgate.Change) {
-	c.Changes.Record(change)
+	c.Changes.Of(c.cfg.Name)(change)
 	if change.What != tickgate.Applied || change.Err != nil {
 		return
 	}
 	if c.own.Load() != nil {
 		c.named(change.New)
+		c.warnCostly(change.Old, change.New)
 	}
 	if c.Follow != nil {
 		c.Follow(change.New)
@@ -114,11 +124,16 @@ func (c *Core) Take(apikey, endpoint string, n int64) tickgate.Decision {
 	return c.Sampler.Take(c.Gate, apikey, endpoint, n)
 }
 
-// Denied takes down a denial.
+// Denied takes down a denial by the core's gate. It waits for nothing that is being read.
 func (c *Core) Denied(apikey, endpoint string, n int64, d *tickgate.Decision) {
+	c.DeniedBy(c.cfg.Name, c.Version(), apikey, endpoint, n, d)
+}
+
+// DeniedBy takes down a denial by a gate, by its name, and the version of its policies.
+func (c *Core) DeniedBy(gate, version, apikey, endpoint string, n int64, d *tickgate.Decision) {
 	c.Denials.Add(&denials.Denial{
-		At: c.cfg.Now(), APIKey: apikey, Endpoint: endpoint, Limit: d.Limit, Reason: d.Reason,
-		Cost: n, RetryAfter: d.RetryAfter, Version: c.Version(),
+		At: c.cfg.Now(), Gate: gate, APIKey: apikey, Endpoint: endpoint, Limit: d.Limit, Reason: d.Reason,
+		Cost: n, RetryAfter: d.RetryAfter, Version: version,
 	})
 }
 
@@ -127,8 +142,8 @@ func (c *Core) Version() string {
 	switch {
 	case c.cfg.Layers != nil:
 		return c.cfg.Layers.Version()
-	case c.last != nil:
-		return c.last.source().Version
+	case c.version != nil:
+		return c.version()
 	}
 	return ""
 }

@@ -83,6 +83,7 @@ func (c *Core) share(ctx context.Context, set policy.Set) error {
 			c.strict[endpoint] = m == redisync.Strict
 		}
 	}
+	c.warnCostly(nil, set)
 	c.cfg.Log.Info("budgets are shared through Redis", "server", Server(r.URL), "policies", names)
 	return nil
 }
@@ -118,6 +119,16 @@ func (c *Core) Strict(endpoint string) bool {
 	}
 	own := c.own.Load()
 	return own != nil && c.strict[policy.DefaultEndpoint] && !(*own)[endpoint]
+}
+
+// elsewhere are the policies that Redis is asked for, sorted.
+func (c *Core) elsewhere() (all []string) {
+	for _, endpoint := range slices.Sorted(maps.Keys(c.strict)) {
+		if c.strict[endpoint] {
+			all = append(all, endpoint)
+		}
+	}
+	return all
 }
 
 // Shared reports whether anything is asked of Redis.

@@ -30,13 +30,22 @@ type Running struct {
 	Closers  []func(context.Context) error
 	Ready    *admin.Ready // nil: nobody asks
 
+	// ShutdownTimeout is how long the surfaces for callers take at most; workers may take
+	// what is left of it.
+	ShutdownTimeout time.Duration
+
 	Hangup <-chan struct{}       // a signal to read files again; nil: none comes
 	Reload func(context.Context) // what is done then
 	Log    *slog.Logger
 }
 
-// closeWithin is how long each closer may take.
-const closeWithin = 10 * time.Second
+const (
+	// closeWithin is how long each closer may take.
+	closeWithin = 10 * time.Second
+	// workWithin is how long workers may take at least to see that they are to end. One that
+	// hangs in the reading of a file does not see it.
+	workWithin = 100 * time.Millisecond
+)
 
 // Run runs everything until ctx is done, or until a surface fails. The end has an
 // order: the process says that it is not ready, the surfaces for callers end, then the
@@ -77,9 +86,12 @@ func Run(ctx context.Context, r Running) error {
 	}
 
 	<-ctx.Done()
+	begun := time.Now()
 	surfaces.Wait()
 	stopWorking()
-	workers.Wait()
+	if !endsWithin(&workers, max(workWithin, r.ShutdownTimeout-time.Since(begun))) {
+		r.Log.Warn("ended while something hangs, as the reading of a file on a mount that does not answer")
+	}
 	for _, closer := range r.Closers {
 		within, done := context.WithTimeout(base, closeWithin)
 		faults.add("", closer(within))
@@ -95,6 +107,23 @@ const starting = "data port"
 
 // Starting has a process be not ready until Run.
 func Starting(r *admin.Ready) { r.Hold(starting, "not serving yet") }
+
+// endsWithin waits for all at most so long, and reports whether they ended.
+func endsWithin(all *sync.WaitGroup, most time.Duration) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		all.Wait()
+	}()
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-late.C:
+		return false
+	}
+}
 
 // reloads reads files again at each signal.
 func (r *Running) reloads(ctx context.Context) {

@@ -86,16 +86,16 @@ func TestReloadable(t *testing.T) {
 	version, fault := "2 keys", error(nil)
 	r := NewReloadable("keys", "1 keys", slog.New(slog.DiscardHandler), func() (string, error) { return version, fault })
 	require.Equal(t, "1 keys", r.source().Version)
-	r.Reload()
+	r.Reload(t.Context())
 	require.Equal(t, "2 keys", r.source().Version)
 	version, fault = "", errors.New("gone")
-	r.Reload()
+	r.Reload(t.Context())
 	now := r.source()
 	require.Equal(t, "2 keys", now.Version, "the last good one")
 	require.Equal(t, []uint64{2, 1}, []uint64{now.Applied, now.Refused})
 	require.EqualError(t, now.LastError, "gone")
 	version, fault = "3 keys", nil
-	r.Reload()
+	r.Reload(t.Context())
 	require.NoError(t, r.source().LastError)
 }
 

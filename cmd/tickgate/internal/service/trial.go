@@ -65,8 +65,9 @@ func (n *nobody) Call(context.Context, redisync.Call) redisync.Reply {
 // Close is of redisync.Transport.
 func (n *nobody) Close() {}
 
-// Shown says how each policy of a set is shared, for people: " mode=credit"; nothing of
-// those that are not.
+// Shown says how each policy of a set is shared, for people: " mode=credit", and of those
+// whose credit is below their capacity also what never passes; nothing of those that are
+// not shared.
 func (r *Redis) Shown(set policy.Set) map[string]string {
 	modes, _ := r.modes(set)
 	out := map[string]string{}
@@ -74,6 +75,9 @@ func (r *Redis) Shown(set policy.Set) map[string]string {
 		if m != redisync.Local {
 			out[endpoint] = " mode=" + m.String()
 		}
+	}
+	for _, one := range r.costly(set) {
+		out[one.endpoint] += one.text()
 	}
 	return out
 }

@@ -6,12 +6,12 @@ const byID = (id) => document.getElementById(id);
 function make(tag, className, text) {
   const e = document.createElement(tag);
   if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
+  if (text !== undefined) e.textContent = visible(text);
   return e;
 }
 
 function setText(e, text) {
-  text = String(text);
+  text = visible(text);
   if (e.textContent !== text) e.textContent = text;
 }
 
@@ -79,8 +79,15 @@ function fillCell(td, cell, className) {
   if (td.shown === key) return;
   td.shown = key;
   const text = cell.lines ? cell.lines.join("\n") : cell.text;
-  td.replaceChildren(cell.code ? make("code", "", text) : make("span", "", text));
+  td.replaceChildren(breakable(make(cell.code ? "code" : "span", "", text)));
   if (cell.badge) td.append(make("span", "badge", cell.badge));
+}
+
+// breakable lets a long name, as of an endpoint, break at its dots and slashes.
+function breakable(e) {
+  const parts = e.textContent.split(/(?<=[./:?&=_])(?=\D)/);
+  if (parts.length > 1) e.replaceChildren(...parts.flatMap((part, i) => (i ? [make("wbr"), part] : [part])));
+  return e;
 }
 
 // fillLimits shows each limit of a policy with what its keys have used.

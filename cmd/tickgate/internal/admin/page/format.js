@@ -3,6 +3,13 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const oneDigit = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const never = "never";
 
+// visible writes characters that are not seen, or that turn the direction of others, as
+// JSON would: "\u202e".
+function visible(text) {
+  return String(text).replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
 function count(n) { return whole.format(n); }
 
 // rate writes a number a second: small ones with a digit behind the point.

@@ -83,7 +83,7 @@ function show(d) {
 
 function showFacts(d) {
   const last = points[points.length - 1];
-  setText(byID("process"), [d.process.version, d.process.go, "up " + span(Math.round((d.at - d.process.started) / 1000))].filter(Boolean).join(", "));
+  setText(byID("process"), [d.process.version, d.process.version.includes(d.process.go) ? "" : d.process.go, "up " + span(Math.round((d.at - d.process.started) / 1000))].filter(Boolean).join(", "));
   setText(byID("f-rate"), last ? rate(last[1] + last[2]) : "–");
   setText(byID("f-denied"), last ? rate(last[2]) : "–");
   setText(byID("f-hits"), d.gate.decided ? percent(d.gate.hit_rate) : "–");
