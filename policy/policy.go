@@ -21,7 +21,7 @@ type Policy struct {
 	Limits []Limit `json:"limits"`
 	// Credit is how many tokens of one key a process may admit before the shared
 	// store has acknowledged them; zero leaves it to the synchroniser. A process
-	// alone does not use it, and it never caps a burst.
+	// alone does not use it. Shared on credit, one call can take at most that many.
 	Credit int64 `json:"credit,omitempty"`
 	// Shadow lets pass what the limits deny, and counts it: how they would do is seen
 	// before they do. Nothing is taken for it. Blocks and bans hold all the same.
