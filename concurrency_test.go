@@ -203,3 +203,22 @@ func TestG4BoundUnderEviction(t *testing.T) {
 		require.LessOrEqual(t, admitted[k].Load(), bound, "key %d", k)
 	}
 }
+
+// Every decision is counted once, also where all goroutines count at one key.
+func TestG4CountsAreExact(t *testing.T) {
+	const goroutines, calls = 64, 5000
+	for range scaled(30, 10) {
+		g, _ := gateOf(t, tickgate.Config{}, "1000000000/s")
+		var all sync.WaitGroup
+		for range goroutines {
+			all.Go(func() {
+				for range calls {
+					g.Allow("k", endpoint)
+				}
+			})
+		}
+		all.Wait()
+		s := g.Stats().Policies[0]
+		require.Equal(t, uint64(goroutines*calls), s.Allowed+s.Denied)
+	}
+}

@@ -199,3 +199,27 @@ func TestBlockOfAnImpossibleName(t *testing.T) {
 	require.ErrorIs(t, told[0].Err, tickgate.ErrKey)
 	require.Equal(t, uint64(1), g.Stats().BadRequests)
 }
+
+// What was given back in sum wraps after 292 years of refill, which a slow limit gives
+// back in some hundred refunds: nothing is minted there.
+func TestG1BoundWhereGiftsWrap(t *testing.T) {
+	g, c := gateOf(t, tickgate.Config{}, "1/d burst=365")
+	h := handleOf(t, g, "k")
+	for range 292 {
+		d := h.Take(365)
+		require.True(t, d.Allowed)
+		h.Refund(d)
+	}
+	first, second := h.Take(183), h.Take(182)
+	h.Refund(second) // here it wraps
+	c.Advance(183 * 24 * time.Hour)
+	admitted := 0
+	for h.Allow() {
+		admitted++
+	}
+	h.Refund(first)
+	for h.Allow() {
+		admitted++
+	}
+	require.LessOrEqual(t, admitted, 365)
+}

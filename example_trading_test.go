@@ -175,6 +175,23 @@ func ExampleHandle_SyncUsed() {
 	// 100
 }
 
+func Example_restart() {
+	gate, clk := tradingGate(`[{"endpoint": "order.new", "limits": ["100/d aligned name=day", "10/s rolling name=pace"]}]`)
+	clk.Set(clock.Time(9 * time.Hour)) // it is nine, and the gate is new
+	h := hold(gate, "account-7", "order.new")
+
+	h.ChargeLimit("day", 97) // today's, by the venue's count
+	for range 4 {
+		d := h.TakeAt(clk.Now(), 1)
+		fmt.Println(d.Reason, d.Limit, d.Remaining, d.RetryAfter)
+	}
+	// Output:
+	// ok day 2 0s
+	// ok day 1 0s
+	// ok day 0 0s
+	// limited day 0 15h0m0s
+}
+
 func ExampleHandle_Ban() {
 	gate, clk := tradingGate(`[{"endpoint": "order.new", "limits": ["100/10s aligned"]}]`)
 	h := hold(gate, "account-7", "order.new")

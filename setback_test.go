@@ -158,3 +158,33 @@ func TestBanOfAKeyThatIsAhead(t *testing.T) {
 		}
 	}
 }
+
+// A banned key stays until its ban is over, and no longer, by its own clock.
+func TestEvictionOfBannedKeys(t *testing.T) {
+	for _, back := range []time.Duration{0, 50 * time.Minute} {
+		for _, asked := range []bool{false, true} { // after the clock was set back
+			g, c := gateOf(t, tickgate.Config{MaxKeys: 4}, "10/s")
+			c.Advance(time.Hour)
+			for _, k := range keysOf(4) {
+				require.True(t, g.Allow(k, endpoint))
+				h := handleOf(t, g, k)
+				h.Ban(c.Now().Add(2 * time.Second))
+				h.Release()
+			}
+			require.Equal(t, tickgate.Full, g.Take("new", endpoint, 1).Reason)
+			c.Advance(-back)
+			if asked {
+				for _, k := range keysOf(4) {
+					g.Allow(k, endpoint)
+				}
+			}
+			require.Equal(t, tickgate.Full, g.Take("new", endpoint, 1).Reason)
+			c.Advance(3 * time.Second)
+			for i := range 100 {
+				require.True(t, g.Allow(fmt.Sprint("newer ", i), endpoint), "%v, %v, %d", back, asked, i)
+				c.Advance(time.Second)
+			}
+			require.Zero(t, g.Stats().Evictions.Forced, "%v, %v", back, asked)
+		}
+	}
+}

@@ -136,13 +136,13 @@ func (c *Config) check() error {
 		c.URL = env.RedisURL
 	}
 	if c.Transport == nil && c.URL == "" && err == nil {
-		fault("URL", `""`, "say where Redis is, as in redis://127.0.0.1:6379, here or in REDIS_URL")
+		fault("URL", "", "say where Redis is, as in redis://127.0.0.1:6379, here or in REDIS_URL")
 	}
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix
 	}
 	if reason := prefixFault(c.Prefix); reason != "" {
-		fault("Prefix", strconv.Quote(c.Prefix), reason)
+		fault("Prefix", c.Prefix, reason)
 	}
 	within("Interval", &c.Interval, DefaultInterval, time.Millisecond, time.Second)
 	within("MaxAge", &c.MaxAge, min(env.CacheTTL, 24*time.Hour), max(20*time.Millisecond, 4*c.Interval), 24*time.Hour)

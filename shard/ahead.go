@@ -119,7 +119,7 @@ func (h *Pin) Again(now clock.Clock, before Refund, each *Aheads, n int64, r *Re
 			}
 			at := max(w.s.newest(now), before.At)
 			charged := bucket.Charged{At: before.At, Ahead: each[k], Done: before.Done}
-			units, ns := l.GiveBack(charged, at, n, given-before.Done)
+			units, ns := l.GiveBack(charged, at, n, gave(before.Done, given))
 			next := l.Charge(l.Lower(raw, o, at, units), o, at, n)
 			if !word.CompareAndSwap(raw, next) {
 				continue

@@ -18,8 +18,8 @@ import (
 //	└───────────────────────┴─────────┴─────────┘
 //
 // and until when it is banned in ban. Both are written by whoever made the key busy
-// (gifts); the bit is set after them, and taken away before. A take that met the
-// bit decides by what stands there.
+// (gifts); the bit is set after them. A take that met the bit decides by what stands
+// there.
 const (
 	blockedBar = 1
 	bannedBar  = 2
@@ -61,12 +61,7 @@ func (t *Table) bannedAt(w place, at clock.Time, late int64) bool {
 	case c.bannedFor(at-clock.Time(late)) == 0 || t.clock == nil:
 		return false
 	}
-	now := t.clock.Now()
-	if seen := clock.Time(w.s.seen.Load()); now < seen {
-		at, late := t.axis(w, seen, now)
-		now = at - clock.Time(late)
-	}
-	return c.bannedFor(now) > 0
+	return c.bannedFor(t.ownTime(w, t.clock.Now())) > 0
 }
 
 // bannedFor returns how long a banned key is banned still for a caller at its own time
@@ -79,10 +74,27 @@ func (c *cold) bannedFor(now clock.Time) int64 {
 	return int64(min(uint64(until)-uint64(now), math.MaxInt64))
 }
 
-// banned reports whether the key at w is banned at the newest time of any caller.
-func (t *Table) banned(w place) bool {
+// banned reports whether the key at w is banned for an evictor at now.
+func (t *Table) banned(w place, now clock.Time) bool {
 	c := t.cold(w.i)
-	return c.barsOf(w.m)&bannedBar != 0 && c.bannedFor(clock.Time(t.sweep.newest.Load())) > 0
+	if c.barsOf(w.m)&bannedBar == 0 {
+		return false
+	}
+	t.axisOf(w, clock.Time(w.s.seen.Load()), now) // from now on its time goes on after a clock was set back
+	return c.bannedFor(t.ownTime(w, now)) > 0
+}
+
+// banOver returns when the key at w may be evicted as far as its ban goes: at noKeys if
+// something else keeps it.
+func (t *Table) banOver(w place, now clock.Time) int64 {
+	if !w.m.visible() || w.m.pinned() || !w.m.barred() {
+		return noKeys
+	}
+	left := t.cold(w.i).bannedFor(t.ownTime(w, now))
+	if left > noKeys-max(0, int64(now)) {
+		return noKeys
+	}
+	return int64(now) + left
 }
 
 // busyWith makes the key busy, however long that takes: for calls that are no

@@ -82,7 +82,12 @@ func (t *Table) walk(p *Policy, do func(place)) {
 		if t.policy(w.s.ident.Load()) != p {
 			return
 		}
-		if ok, _ := w.pin(pinMask); ok {
+		ok, full := w.pin(pinMask)
+		for full { // handles leave one; a roll-back has it for a moment
+			runtime.Gosched()
+			ok, full = w.pin(pinMask)
+		}
+		if ok {
 			do(w)
 			w.unpin()
 			t.mayBeFull(w.i, unknown)

@@ -141,8 +141,9 @@ func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (fr
 	t.hints[b].Store(scanning)
 	earliest := int64(noKeys)
 	for i, to := t.block(b); i < to; i++ {
-		w, ok := t.candidate(i)
+		w, ok := t.candidate(i, now)
 		if !ok {
+			earliest = min(earliest, t.banOver(w, now))
 			continue
 		}
 		if freed == want || w.s.seen.Load() > cutoff {
@@ -166,13 +167,13 @@ func (t *Table) sweepBlock(b uint32, now clock.Time, cutoff int64, want int) (fr
 	return freed
 }
 
-// candidate returns slot i if it holds a key that may be evicted: one that is
+// candidate returns slot i if it holds a key that may be evicted at now: one that is
 // neither pinned nor banned.
-func (t *Table) candidate(i uint32) (place, bool) {
+func (t *Table) candidate(i uint32, now clock.Time) (place, bool) {
 	s := t.slot(i)
 	m := s.load()
 	w := place{i, s, m}
-	return w, m.visible() && !m.pinned() && !(m.barred() && t.banned(w))
+	return w, m.visible() && !m.pinned() && !(m.barred() && t.banned(w, now))
 }
 
 // owes returns how many nanoseconds after at the key will be full, 0 if it is.
@@ -325,9 +326,11 @@ func (t *Table) lowest() (block uint32, next int64) {
 func (t *Table) leastOwing(b uint32, now clock.Time) (best place, at int64, found bool) {
 	t.hints[b].Store(scanning)
 	at = noKeys
+	hint := int64(noKeys)
 	for i, to := t.block(b); i < to; i++ {
-		w, ok := t.candidate(i)
+		w, ok := t.candidate(i, now)
 		if !ok {
+			hint = min(hint, t.banOver(w, now))
 			continue
 		}
 		wait, _, ok := t.owes(w, now)
@@ -335,7 +338,7 @@ func (t *Table) leastOwing(b uint32, now clock.Time) (best place, at int64, foun
 			best, at, found = w, full, true
 		}
 	}
-	lower(&t.hints[b], at)
+	lower(&t.hints[b], min(hint, at))
 	return best, at, found
 }
 
@@ -349,7 +352,7 @@ func (t *Table) evictNear(g *group, now clock.Time) bool {
 		var best place
 		least := int64(math.MaxInt64)
 		for d := g.home; d < g.home+window; d++ {
-			w, ok := t.candidate(g.at(d))
+			w, ok := t.candidate(g.at(d), now)
 			if !ok {
 				if w.m.state() == free {
 					return true

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 )
@@ -35,8 +36,12 @@ const (
 	giftTries = 1 << 14
 )
 
-// sum returns what the word w says was given back so far, ns.
+// sum returns what the word w says was given back so far, ns, modulo 2^63: 292 years of
+// refill, which a slow limit of many tokens gives back in some hundred refunds.
 func sum(w uint64) int64 { return int64(w >> 1) }
+
+// gave returns what was given back from one sum to a later one.
+func gave(from, to int64) int64 { return (to - from) & math.MaxInt64 }
 
 // begin makes the key busy and returns what was given back so far. It reports
 // false if somebody else kept it busy.

@@ -30,7 +30,7 @@ func (h *Pin) Refund(r Refund, now clock.Clock) {
 		if !plan.Had(k, r.Gen) {
 			continue
 		}
-		b := gift{n: r.N, charged: r.Charged, since: given - r.Done, marks: r.Marks}
+		b := gift{n: r.N, charged: r.Charged, since: gave(r.Done, given), marks: r.Marks}
 		if r.Marks != nil {
 			b.n = int64(r.Marks[k].Cost)
 		}

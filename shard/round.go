@@ -29,7 +29,7 @@ func (t *Table) round(now clock.Time) {
 	var o oldest
 	o.keep = int(max(tenth/int64(stride), 1))
 	for i := t.sweep.hand.Load() % stride; i < t.slots; i += stride {
-		w, ok := t.candidate(i)
+		w, ok := t.candidate(i, now)
 		if !ok {
 			continue
 		}

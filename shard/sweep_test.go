@@ -59,7 +59,7 @@ func requireHints(t *testing.T, table *Table, now clock.Time) {
 			t.Fatalf("block %d was left scanning", b)
 		}
 		for i, to := table.block(uint32(b)); i < to; i++ {
-			w, ok := table.candidate(i)
+			w, ok := table.candidate(i, now)
 			if !ok {
 				continue
 			}
@@ -134,11 +134,11 @@ func TestDrop(t *testing.T) {
 	pin, v := table.Pin(p, &k, 3000)
 	require.Equal(t, Allowed, v)
 	require.False(t, table.drop(w, 3000), "dropped one that was pinned since")
-	_, ok := table.candidate(w.i)
+	_, ok := table.candidate(w.i, 3000)
 	require.False(t, ok)
 	pin.Release()
 
-	w, ok = table.candidate(w.i)
+	w, ok = table.candidate(w.i, 3000)
 	require.True(t, ok)
 	require.True(t, table.drop(w, 3000))
 	require.Equal(t, clock.Time(3000), table.floorOf(w.i), "who brings it in again is not dated back")

@@ -95,6 +95,18 @@ func (t *Table) axisOf(w place, seen, now clock.Time) clock.Time {
 	return at
 }
 
+// ownTime is now on the key's axis, without what the key is ahead because somebody was
+// earlier.
+func (t *Table) ownTime(w place, now clock.Time) clock.Time {
+	if seen := clock.Time(w.s.seen.Load()); now < seen {
+		if at, late := t.axis(w, seen, now); uint64(late) < uint64(stepBack) {
+			return at - clock.Time(late)
+		}
+		return seen // the clock was set back, and nobody came since
+	}
+	return now
+}
+
 // onAxis turns a time of the gate's clock into one of the key's, which is ahead of it
 // where the clock was set back.
 func (t *Table) onAxis(w place, p *Policy, until clock.Time) clock.Time {
@@ -112,15 +124,22 @@ func (t *Table) onAxis(w place, p *Policy, until clock.Time) clock.Time {
 }
 
 // setShift notes by how much the key at w is ahead of its callers, as the bits of an
-// unsigned number.
-// Two that do this at once store the shifts of their own times, either good.
+// unsigned number. The key is busy meanwhile, so that whoever stalls here does not write
+// half of it over another incarnation's; whoever finds it busy leaves it to the next call.
 func (t *Table) setShift(w place, by clock.Time) {
 	c := t.cold(w.i)
-	c.shift.Store(int64(by))
-	c.shiftInc.Store(w.m.inc() + 1)
-	if !t.shifted.Load() {
-		t.shifted.Store(true)
+	given, ok := c.gifts.begin(rollbackTries)
+	if !ok {
+		return
 	}
+	if w.s.load().same(w.m) {
+		c.shift.Store(int64(by))
+		c.shiftInc.Store(w.m.inc() + 1)
+		if !t.shifted.Load() {
+			t.shifted.Store(true)
+		}
+	}
+	c.gifts.end(given, 0)
 }
 
 // unshift forgets the shift of the key at w: a caller's time caught up with the key's.

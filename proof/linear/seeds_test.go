@@ -139,7 +139,7 @@ var seeds = []seed{
 		"	if b&bannedBar == 0 || clock.Time(c.ban.Load()) < until {\n", `	if has("ban that shortens") || b&bannedBar == 0 || clock.Time(c.ban.Load()) < until {
 `}}},
 	{"banned key evicted", "TestBans", false, []edit{{"shard/evict.go",
-		"!(m.barred() && t.banned(w))", `(has("banned key evicted") || !(m.barred() && t.banned(w)))`}}},
+		"!(m.barred() && t.banned(w, now))", `(has("banned key evicted") || !(m.barred() && t.banned(w, now)))`}}},
 	{"new key not blocked", "TestBlocks", false, []edit{{"shard/bars.go",
 		"	set := *t.blocked.Load()\n	if len(set) == 0 {", `	set := *t.blocked.Load()
 	if len(set) == 0 || has("new key not blocked") {`}}},

@@ -21,12 +21,30 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/tickgate/tickgate/proof/model"
 )
+
+// unchecked says why no check of all has the model of that name, "" if one has it.
+func unchecked(name string, all []check) string {
+	var files []string
+	for _, c := range all {
+		if c.file == name {
+			return ""
+		}
+		if !slices.Contains(files, c.file) {
+			files = append(files, c.file)
+		}
+	}
+	if _, err := fs.Stat(model.Files, name); err != nil {
+		return fmt.Sprintf("there is no model %s in proof/model; name some of %s", name, strings.Join(files, ", "))
+	}
+	return fmt.Sprintf("no check is of %s itself: name the model that includes it, one of %s, or add checks of it to those of proof/cmd/model", name, strings.Join(files, ", "))
+}
 
 // parallel bounds the runs at one time: memory is what they need.
 const parallel = 2
@@ -41,9 +59,10 @@ func run() int {
 	if *looked != "" {
 		return look(*looked, flag.Args())
 	}
+	all := slices.Concat(checks, ringChecks, redisyncChecks)
 	for _, name := range flag.Args() {
-		if _, err := fs.Stat(model.Files, name); err != nil {
-			fmt.Fprintf(os.Stderr, "model: there is no model %s in proof/model\n", name)
+		if fault := unchecked(name, all); fault != "" {
+			fmt.Fprintln(os.Stderr, "model:", fault)
 			return 2
 		}
 	}
@@ -62,7 +81,7 @@ func run() int {
 	}
 	defer os.RemoveAll(dir)
 
-	checks := slices.DeleteFunc(slices.Concat(checks, ringChecks, redisyncChecks), func(c check) bool {
+	checks := slices.DeleteFunc(all, func(c check) bool {
 		return flag.NArg() > 0 && !slices.Contains(flag.Args(), c.file)
 	})
 	begin := time.Now()
