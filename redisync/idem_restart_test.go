@@ -73,6 +73,7 @@ type idemJobs struct {
 // startJobs has n jobs done, by 16 callers each of which asks until it is answered.
 func startJobs(t *testing.T, n int, backends ...*Idem) *idemJobs {
 	j := &idemJobs{T: t, backends: backends, made: make([]atomic.Int32, n)}
+	t.Cleanup(j.wg.Wait) // whoever fails first tells what it waited for
 	for g := range 16 {
 		j.wg.Go(func() {
 			b := backends[g%len(backends)]
