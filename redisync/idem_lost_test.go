@@ -90,7 +90,7 @@ func TestIdemBeginGivenUp(t *testing.T) {
 	other := newIdem(t, s, IdemConfig{})
 	giveUp := func(n int) {
 		lose.Store(1 << 30)
-		short, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := b.Begin(short, idemKey(n), idemPrintA, idemLong)
 		require.ErrorIs(t, err, ErrUnknown)
