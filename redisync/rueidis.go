@@ -53,7 +53,7 @@ type TransportStats struct {
 // Dial connects to the Redis of a URL:
 //
 //	redis://[[user]:password@]host[:port][,host[:port]...][/db][?option&...]
-//	rediss://...                                     over TLS
+//	rediss://...                                     over TLS; valkey:// and valkeys:// are these two
 //	unix://[[user]:password@]/path[?option&...]
 //
 // Several hosts are nodes of one cluster, or with the option master_set, the name of a
@@ -85,6 +85,13 @@ func Dial(ctx context.Context, url string) (*Client, error) {
 	c := &Client{bulk: bulk, strict: strict}
 	c.lanes, c.count = lanesOf(servers)
 	return c, nil
+}
+
+// CheckURL returns what is wrong with the URL of a server, as [Dial] would. It asks no
+// server, and reads the files of certificates that the URL names.
+func CheckURL(url string) error {
+	_, err := parseURL(url)
+	return err
 }
 
 // connect makes one line.

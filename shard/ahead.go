@@ -199,6 +199,5 @@ func (h *Pin) BannedFor(now clock.Time) int64 {
 	if c.barsOf(h.w.m)&bannedBar == 0 {
 		return 0
 	}
-	at, late := h.t.touch(h.w, h.p, now)
-	return c.bannedFor(at - clock.Time(late))
+	return c.bannedFor(h.t.ownTime(h.w, now))
 }

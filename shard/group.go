@@ -158,8 +158,7 @@ func (g *Group) take(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which i
 	// deciding.
 	if n := len(g.pins); n <= 3 {
 		var tries [3]attempt
-		var late [3]int64
-		return g.takeIn(tries[:n], late[:n], now, a, r)
+		return g.takeIn(tries[:n], now, a, r)
 	}
 	return g.takeMany(now, a, r)
 }
@@ -167,26 +166,25 @@ func (g *Group) take(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which i
 //go:noinline
 func (g *Group) takeMany(now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
 	var tries [MaxJoin]attempt
-	var late [MaxJoin]int64
-	return g.takeIn(tries[:len(g.pins)], late[:len(g.pins)], now, a, r)
+	return g.takeIn(tries[:len(g.pins)], now, a, r)
 }
 
 // takeIn is take with room for it. It looks at all limits of all keys first, then
 // charges them key by key.
-func (g *Group) takeIn(tries []attempt, late []int64, now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
+func (g *Group) takeIn(tries []attempt, now clock.Time, a *GroupAsk, r *Result) (v Verdict, which int) {
 	t := g.t
 	var gifts [MaxJoin]uint64 // before any word is read, for what is told of them
 	for i := range g.pins {
 		h := &g.pins[i]
 		gifts[i] = t.cold(h.w.i).gifts.w.Load()
-		at := now
+		at, late := now, int64(0)
 		if uint64(now)-uint64(h.w.s.seen.Load()) > grain {
-			at, late[i] = t.touch(h.w, h.p, now)
+			at, late = t.touch(h.w, h.p, now)
 		}
-		tries[i].at, tries[i].late, tries[i].urgent = at, late[i], a.Urgent
+		tries[i].at, tries[i].late, tries[i].urgent = at, late, a.Urgent
 	}
 	for {
-		v, which = g.look(a, tries, late, r)
+		v, which = g.look(a, tries, r)
 		switch {
 		case v == again:
 			continue
@@ -201,7 +199,7 @@ func (g *Group) takeIn(tries []attempt, late []int64, now clock.Time, a *GroupAs
 			}
 		}
 		if v == Allowed && r != nil {
-			which = g.tell(a, tries, late, r)
+			which = g.tell(a, tries, r)
 			r.Known = g.quiet(&gifts)
 		}
 		for i := range g.pins {
@@ -221,7 +219,7 @@ func (g *Group) takes(a *GroupAsk) bool {
 }
 
 // look looks at every key. Of those that deny, the one that does so longest decides.
-func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v Verdict, which int) {
+func (g *Group) look(a *GroupAsk, tries []attempt, r *Result) (v Verdict, which int) {
 	v = Allowed
 	takes := g.takes(a)
 	for i := range g.pins {
@@ -232,7 +230,7 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 		if r == nil {
 			mine = nil
 		} else {
-			own = Result{At: tries[i].at, Late: late[i], Slot: h.w.id()}
+			own = Result{At: tries[i].at, Late: tries[i].late, Slot: h.w.id()}
 		}
 		got := g.t.look(h.w, h.p, &ask, &tries[i], mine)
 		switch {
@@ -251,7 +249,7 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 		return got, g.at[i]
 	}
 	if v == Limited {
-		which = g.longest(a, tries, late, r)
+		which = g.longest(a, tries, r)
 		v = r.short()
 	}
 	return v, which
@@ -259,7 +257,7 @@ func (g *Group) look(a *GroupAsk, tries []attempt, late []int64, r *Result) (v V
 
 // longest explains a denial, as [Table.longest] does for one key: by when all limits
 // of all keys admit it, from the caller's time on.
-func (g *Group) longest(a *GroupAsk, tries []attempt, late []int64, r *Result) (which int) {
+func (g *Group) longest(a *GroupAsk, tries []attempt, r *Result) (which int) {
 	wait := int64(0)
 	*r = Result{Keep: r.Keep}
 	for more := true; more; {
@@ -268,14 +266,14 @@ func (g *Group) longest(a *GroupAsk, tries []attempt, late []int64, r *Result) (
 			if a.of(g.at[i]) == 0 && g.takes(a) {
 				continue
 			}
-			own := Result{Plan: tries[i].plan, At: tries[i].at, Retry: max(0, wait-late[i])}
+			own := Result{Plan: tries[i].plan, At: tries[i].at, Retry: max(0, wait-tries[i].late)}
 			from := own.Retry
 			g.t.longest(g.pins[i].w, &tries[i], &own)
 			if own.Retry > from {
-				wait, more, which = late[i]+own.Retry, true, g.at[i]
+				wait, more, which = tries[i].late+own.Retry, true, g.at[i]
 				own.Plan, own.Slot, own.Keep = tries[i].plan, g.pins[i].w.id(), r.Keep
 				if own.Reset > 0 {
-					own.Reset += late[i]
+					own.Reset += tries[i].late
 				}
 				*r = own
 			}
@@ -304,7 +302,7 @@ func (g *Group) charge(tries []attempt) bool {
 }
 
 // tell explains what was taken: by the tightest limit of all keys.
-func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (which int) {
+func (g *Group) tell(a *GroupAsk, tries []attempt, r *Result) (which int) {
 	var tight Result
 	var all Marks
 	marked, takes := 0, g.takes(a)
@@ -312,7 +310,7 @@ func (g *Group) tell(a *GroupAsk, tries []attempt, late []int64, r *Result) (whi
 	for number := range g.pins { // the caller's order, for the marks
 		i := g.slot(number)
 		h := &g.pins[i]
-		own := Result{Plan: tries[i].plan, At: tries[i].at, Late: late[i], Slot: h.w.id(), Keep: true}
+		own := Result{Plan: tries[i].plan, At: tries[i].at, Late: tries[i].late, Slot: h.w.id(), Keep: true}
 		g.t.tell(h.w, &tries[i], &own)
 		if a.of(number) > 0 {
 			seq := g.t.countSeq(h.w)

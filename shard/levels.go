@@ -49,15 +49,12 @@ func (t *Table) levels(w place, now clock.Time, out *Levels) bool {
 		return false
 	}
 	out.APIKey, out.Endpoint = t.names(w)
-	own := now
 	for {
 		out.Limits = out.Limits[:0]
 		seen := clock.Time(w.s.seen.Load())
 		at := now
 		if now < seen {
-			var late int64
-			at, late = t.axis(w, seen, now)
-			own = at - clock.Time(late)
+			at, _ = t.axis(w, seen, now)
 		}
 		idle := !bucket.SameEra(seen, at) // read as in owes
 		for _, k := range p.plan.Load().Active {
@@ -83,7 +80,7 @@ func (t *Table) levels(w place, now clock.Time, out *Levels) bool {
 	out.Blocked = bars&blockedBar != 0
 	out.Banned = 0
 	if bars&bannedBar != 0 {
-		out.Banned = t.cold(w.i).bannedFor(own)
+		out.Banned = t.cold(w.i).bannedFor(t.ownTime(w, now))
 	}
 	return w.s.load().same(w.m)
 }

@@ -114,14 +114,9 @@ func (s *Sampler) Take(g *tickgate.Gate, apikey, endpoint string, n int64) tickg
 //	}
 //	return h.AllowAt(now, 1)
 func (s *Sampler) AllowAt(h tickgate.Handle, now clock.Time, n int64) bool {
-	if s.Due(now) {
-		return s.timed(h, now, n)
+	if !s.Due(now) {
+		return h.AllowAt(now, n)
 	}
-	return h.AllowAt(now, n)
-}
-
-//go:noinline
-func (s *Sampler) timed(h tickgate.Handle, now clock.Time, n int64) bool {
 	from := s.clock.Now()
 	ok := h.AllowAt(now, n)
 	s.Observe(from)

@@ -1,54 +1,22 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
-	"sync/atomic"
-	"time"
 
 	"github.com/tickgate/tickgate/redisync"
 )
 
 // unservable returns what serve would find out when it opens ports and asks Redis: ports
 // that are given twice, and the address of a Redis that is none.
-func (c *checkConfigCmd) unservable(ctx context.Context) error {
+func (c *checkConfigCmd) unservable() error {
 	faults := []error{samePorts(c.ports())}
 	if c.Redis.URL != "" && c.Redis.URL != off {
-		faults = append(faults, prefixed("--redis", unreadable(ctx, c.Redis.URL)))
+		faults = append(faults, prefixed("--redis", redisync.CheckURL(c.Redis.URL)))
 	}
 	return errors.Join(faults...)
-}
-
-// unreadable returns what is wrong with the address of a Redis, without asking it.
-func unreadable(ctx context.Context, url string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel() // nobody is asked
-	over := &overContext{Context: ctx}
-	if _, err := redisync.Dial(over, url); !over.looked.Load() {
-		return err // it came before the time that there is for asking was looked at
-	}
-	return nil
-}
-
-// overContext is a context that is done, and knows whether anybody looked.
-type overContext struct {
-	context.Context
-	looked atomic.Bool
-}
-
-// Deadline is of context.Context.
-func (c *overContext) Deadline() (time.Time, bool) {
-	c.looked.Store(true)
-	return c.Context.Deadline()
-}
-
-// Done is of context.Context.
-func (c *overContext) Done() <-chan struct{} {
-	c.looked.Store(true)
-	return c.Context.Done()
 }
 
 // samePorts returns a fault for each two ports that cannot both be listened on: of one

@@ -44,7 +44,7 @@ func (c *checkConfigCmd) Run(ctx context.Context, w *world, parsed *kong.Context
 	warnings := slog.New(slog.NewTextHandler(w.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	warnVariables(warnings, parsed, w.lookup)
 	p, err := c.plan(given(parsed), w, warnings, slog.New(slog.DiscardHandler)) // faults are returned too
-	if err = errors.Join(err, c.unservable(ctx)); err != nil {
+	if err = errors.Join(err, c.unservable()); err != nil {
 		return &failed{exitUsage, err}
 	}
 	stack, err := c.policiesInForce(ctx, p)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,7 +36,7 @@ func describe(p plan) table.Conditions {
 	add("kernel", text("/proc/sys/kernel/osrelease"))
 	add("go", runtime.Version())
 	add("gomaxprocs", fmt.Sprintf("%d of %d", runtime.GOMAXPROCS(0), runtime.NumCPU()))
-	add("gogc", or(os.Getenv("GOGC"), "100"))
+	add("gogc", cmp.Or(os.Getenv("GOGC"), "100"))
 	add("gomemlimit", os.Getenv("GOMEMLIMIT"))
 	add("clocksource", text("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 	add("clock", ownClock())
@@ -127,10 +128,3 @@ func warnings(c table.Conditions) []string {
 
 // busy is the load average above which something else was running.
 const busy = 0.5
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
-}

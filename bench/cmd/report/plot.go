@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -77,20 +78,14 @@ type placed struct {
 
 // order sorts the bars by value and leaves those of the floor at the top.
 func (p *plot) order() {
+	below := func(b bar) int { // those of the floor are above all others
+		if b.Kind == "floor" {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(p.Bars, func(a, b bar) int {
-		if floorA, floorB := a.Kind == "floor", b.Kind == "floor"; floorA != floorB {
-			if floorA {
-				return -1
-			}
-			return 1
-		}
-		switch {
-		case a.Value < b.Value:
-			return -1
-		case a.Value > b.Value:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(below(a), below(b)), cmp.Compare(a.Value, b.Value))
 	})
 }
 

@@ -168,7 +168,7 @@ func liveOf(t *testing.T) *live {
 	trial := limited("GET /v1/reports", "20/m")
 	trial.Shadow = true
 	set := policy.Set{limited("POST /v1/orders", "10/s burst=20 name=pace", "2000/h name=hour"), limited("DELETE /v1/orders/{id}", "100/m"), trial, limited("default", "50/s")}
-	l.Gate, err = tickgate.New(tickgate.Config{Policies: set, MaxKeys: 5000, Audit: l.Changes.Record})
+	l.Gate, err = tickgate.New(tickgate.Config{Policies: set, MaxKeys: 5000, Audit: l.Changes.Of("")})
 	require.NoError(t, err)
 	l.Sampler, err = promlimit.NewSampler(promlimit.SamplerConfig{Every: 1})
 	require.NoError(t, err)

@@ -65,7 +65,7 @@ func rigOf(t *testing.T, change func(*rig), set ...policy.Policy) *rig {
 	r.Log = slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))
 	r.Changes = changes.New(r.Log, r.Denials.Name)
 	r.Gate, err = tickgate.New(tickgate.Config{
-		Policies: set, MaxKeys: 1000, Clock: r.clock, Wall: clock.NewManualWall(time.Hour), Audit: r.Changes.Record,
+		Policies: set, MaxKeys: 1000, Clock: r.clock, Wall: clock.NewManualWall(time.Hour), Audit: r.Changes.Of(""),
 	})
 	require.NoError(t, err)
 	r.Ready, r.Now, r.PolicyVersion = &Ready{}, r.now, func() string { return "7" }

@@ -54,15 +54,12 @@ func New(log *slog.Logger, name func(apikey string) string) *Log {
 	return &Log{log: log, name: name, ring: make([]Change, 0, kept)}
 }
 
-// Of returns what takes down the changes of one of several gates, by its name.
+// Of returns what takes down the changes of a gate, for tickgate.Config.Audit; its name is
+// "" where there is one gate only. It costs some 100 ns for each policy of a set that was
+// applied, and the writing of a line to the log, which is told of every difference.
 func (l *Log) Of(gate string) func(tickgate.Change) {
 	return func(c tickgate.Change) { l.record(gate, c) }
 }
-
-// Record is for tickgate.Config.Audit. It costs some 100 ns for each policy of a set
-// that was applied, and the writing of a line to the log, which is told of every
-// difference.
-func (l *Log) Record(c tickgate.Change) { l.record("", c) }
 
 func (l *Log) record(gate string, c tickgate.Change) {
 	own := Change{At: c.When, What: c.What.String(), Who: cut(c.Who), Gate: gate}

@@ -21,7 +21,7 @@ func rig(t *testing.T, set policy.Set) (*tickgate.Gate, *Log, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 	l := New(slog.New(slog.NewTextHandler(out, nil)), func(apikey string) string { return "<" + apikey + ">" })
 	g, err := tickgate.New(tickgate.Config{
-		Policies: set, Clock: clock.NewManual(0), Wall: clock.NewManualWall(time.Hour), Audit: l.Record,
+		Policies: set, Clock: clock.NewManual(0), Wall: clock.NewManualWall(time.Hour), Audit: l.Of(""),
 	})
 	require.NoError(t, err)
 	return g, l, out
