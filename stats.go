@@ -13,6 +13,12 @@ type Stats struct {
 	Evictions Evictions
 	Policies  []PolicyStats // in the order of [Gate.Policies]
 
+	// RollbacksLost counts the times that a decision could not put back what it had taken
+	// of the limits, or joined keys, that it asked first: somebody else gave tokens of the
+	// same key back, and was descheduled in the middle. The key is short of that much until
+	// it has refilled.
+	RollbacksLost uint64
+
 	BadRequests uint64 // denied as BadRequest
 	NoPolicy    uint64 // denied as NoPolicy
 }
@@ -43,12 +49,14 @@ type PolicyStats struct {
 func (g *Gate) Stats() Stats {
 	t := g.table.Stats()
 	s := Stats{
-		Misses:      t.Missed,
-		Size:        t.Keys,
-		Capacity:    g.table.Cap(),
-		Evictions:   Evictions{Idle: t.Idle, Forced: t.Forced},
-		BadRequests: g.bad.Load(),
-		NoPolicy:    g.stray.Load(),
+		Misses:    t.Missed,
+		Size:      t.Keys,
+		Capacity:  g.table.Cap(),
+		Evictions: Evictions{Idle: t.Idle, Forced: t.Forced},
+
+		RollbacksLost: t.Kept,
+		BadRequests:   g.bad.Load(),
+		NoPolicy:      g.stray.Load(),
 	}
 	var decided uint64
 	r := g.routes.Load()

@@ -139,7 +139,8 @@ func TestG9ChangeOfKindWhileTaking(t *testing.T) {
 }
 
 // Keys that are joined in any order by eight goroutines: nobody waits for ever, no
-// limit is exceeded, and all that the tightest admits passes.
+// limit is exceeded, and all that the tightest admits passes, but what denials are
+// counted to have kept.
 func TestJoinHammered(t *testing.T) {
 	shapes := map[string][][]string{
 		"one bucket each":  {{"1000/h"}, {"900/h"}, {"1100/h"}},
@@ -160,7 +161,7 @@ func TestJoinHammered(t *testing.T) {
 }
 
 func hammerJoined(t *testing.T, round int, limits [][]string) {
-	_, c, hs := joinedGate(t, tickgate.Config{}, limits...)
+	g, c, hs := joinedGate(t, tickgate.Config{}, limits...)
 	forth := joinOf(t, hs...)
 	back := make([]tickgate.Handle, len(hs))
 	for i, h := range hs {
@@ -210,7 +211,9 @@ func hammerJoined(t *testing.T, round int, limits [][]string) {
 		}
 		require.GreaterOrEqual(t, h.Take(0).Remaining, int64(0))
 	}
-	require.Zero(t, least, "%v: taken %d %d %d", limits, taken[0].Load(), taken[1].Load(), taken[2].Load())
+	const most = 2 // that a call takes
+	kept := most * int64(g.Stats().RollbacksLost)
+	require.LessOrEqual(t, least, kept, "%v: taken %d %d %d", limits, taken[0].Load(), taken[1].Load(), taken[2].Load())
 }
 
 func mustPolicies(t testing.TB, limits []string) []policy.Limit {

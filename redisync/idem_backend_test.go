@@ -71,7 +71,8 @@ return {#keys, bad}`
 }
 
 // heldRedis is a Redis whose time the test moves: the script reads it from a key, and
-// what it wrote is brought that much nearer to its end.
+// what it wrote is brought that much nearer to its end. The server's own time, by
+// which it drops records, runs beside it.
 type heldRedis struct {
 	*testing.T
 	server *redistest.Server

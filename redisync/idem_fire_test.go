@@ -22,7 +22,7 @@ func TestIdemUnderFire(t *testing.T) {
 	}
 	st := idemtest.Fire(t, idemtest.FireConfig{
 		Backends: []idem.Backend{h.backend(IdemConfig{}), h.backend(IdemConfig{})},
-		Advance:  h.advance, Keys: 50, Calls: calls,
+		Advance:  h.advance, Runs: true, Keys: 50, Calls: calls,
 	})
 	t.Logf("%+v", st)
 	require.Zero(t, allExpire(t, s), "all comes back")

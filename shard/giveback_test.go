@@ -82,6 +82,17 @@ func TestUnchargeGivesBack(t *testing.T) {
 	require.Equal(t, int64(3), left())
 	table.uncharge(w, p, charged(plan, 0, 4), plan.Active[:1])
 	require.Equal(t, int64(7), left())
+
+	// While somebody else gives back, and does not come to an end, it keeps it.
+	next, ok = plan.Limits[0].Take(word.Load(), bucket.OriginOf(w.m.inc()), 0, 4)
+	require.True(t, ok)
+	word.Store(next)
+	given, ok := table.cold(w.i).gifts.begin(1)
+	require.True(t, ok)
+	table.uncharge(w, p, charged(plan, 0, 4), plan.Active[:1])
+	table.cold(w.i).gifts.end(given, 0)
+	require.Equal(t, int64(3), left())
+	require.EqualValues(t, 1, table.Stats().Kept)
 }
 
 // charged is an attempt that took n tokens at a time from limit 0.

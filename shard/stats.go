@@ -2,11 +2,12 @@ package shard
 
 import "sync/atomic"
 
-// tableStats are counted on the slow path only.
+// tableStats are counted off the fast path only.
 type tableStats struct {
 	missed atomic.Uint64
 	idle   atomic.Uint64
 	forced atomic.Uint64
+	kept   atomic.Uint64
 }
 
 // Stats is a table's counters. They are read one after the other while others
@@ -16,6 +17,7 @@ type Stats struct {
 	Missed uint64 // takes whose key was not there
 	Idle   uint64 // evictions of full keys, which forgive nothing
 	Forced uint64 // evictions of keys that owed
+	Kept   uint64 // times that what was taken could not be put back (uncharge)
 }
 
 // Stats reads the counters.
@@ -25,5 +27,6 @@ func (t *Table) Stats() Stats {
 		Missed: t.stats.missed.Load(),
 		Idle:   t.stats.idle.Load(),
 		Forced: t.stats.forced.Load(),
+		Kept:   t.stats.kept.Load(),
 	}
 }

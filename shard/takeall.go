@@ -249,6 +249,7 @@ func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 	g := &t.cold(w.i).gifts
 	given, ok := g.begin(rollbackTries)
 	if !ok {
+		t.stats.kept.Add(1)
 		return
 	}
 	var room Marks

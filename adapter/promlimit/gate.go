@@ -17,6 +17,7 @@ var (
 	keys          = desc("keys", "Keys held.")
 	keysCapacity  = desc("keys_capacity", "Keys that there is room for.")
 	evictions     = desc("evictions_total", "Keys dropped to make room: idle ones, which lost nothing, and forced ones, which owed something.", "reason")
+	rollbacks     = desc("rollbacks_lost_total", "Decisions that could not put back what they had taken of the limits or joined keys asked first.")
 	policyLimit   = desc("policy_limit", "Tokens of a limit, its capacity; +Inf for unlimited.", "policy", "limit")
 	policyWindow  = desc("policy_window_seconds", "Period of a limit.", "policy", "limit")
 	policyCredits = desc("policy_credit", "Tokens of a key that a process may use of a shared budget before the others know.", "policy")
@@ -25,7 +26,7 @@ var (
 )
 
 var gateDescs = []*prometheus.Desc{
-	requests, nearLimit, hits, misses, keys, keysCapacity, evictions, policyLimit, policyWindow, policyCredits, policyShadow, policies,
+	requests, nearLimit, hits, misses, keys, keysCapacity, evictions, rollbacks, policyLimit, policyWindow, policyCredits, policyShadow, policies,
 }
 
 // collectGate reads the gate.
@@ -37,6 +38,7 @@ func (c *Collector) collectGate(out chan<- prometheus.Metric) {
 	gauge(out, keysCapacity, float64(s.Capacity))
 	count(out, evictions, s.Evictions.Idle, "idle")
 	count(out, evictions, s.Evictions.Forced, "forced")
+	count(out, rollbacks, s.RollbacksLost)
 	gauge(out, policies, float64(len(s.Policies)))
 	count(out, requests, s.NoPolicy+s.BadRequests, "", "error") // of no policy
 	collectPolicies(out, set, c.collectDecisions(out, s.Policies))

@@ -23,6 +23,9 @@ type FireConfig struct {
 	// Advance moves the backends' time, as a Maker's does. nil: it is the real one.
 	Advance func(time.Duration)
 
+	// Runs says that the backends' time runs by itself beside Advance, or may.
+	Runs bool
+
 	// Lease and TTL of the stores. 0: 2 and 20 minutes; in real time 50 ms and 1 s,
 	// which owners that come late take longer than.
 	Lease, TTL time.Duration
@@ -60,7 +63,7 @@ type fire struct {
 	start  time.Time
 
 	// Bounds of the backend's time, by how they are moved: latest before it is,
-	// earliest after. In real time they are not used.
+	// earliest after. In real time they stand at 0.
 	latest, earliest atomic.Int64
 }
 
@@ -130,17 +133,19 @@ func Fire(t *testing.T, cfg FireConfig) FireStats {
 // before and after are times of the backend: no later than now, and no earlier.
 
 func (f *fire) before() time.Duration {
-	if f.Advance == nil {
-		return time.Since(f.start)
-	}
-	return time.Duration(f.earliest.Load())
+	return time.Duration(f.earliest.Load()) + f.ran()
 }
 
 func (f *fire) after() time.Duration {
-	if f.Advance == nil {
+	return time.Duration(f.latest.Load()) + f.ran()
+}
+
+// ran is what of the backend's time went by without being moved.
+func (f *fire) ran() time.Duration {
+	if f.Advance == nil || f.Runs {
 		return time.Since(f.start)
 	}
-	return time.Duration(f.latest.Load())
+	return 0
 }
 
 func (f *fire) advance(d time.Duration) {

@@ -43,6 +43,7 @@ func total(each []tickgate.Stats) (all tickgate.Stats) {
 		all.Capacity += s.Capacity
 		all.Evictions.Idle += s.Evictions.Idle
 		all.Evictions.Forced += s.Evictions.Forced
+		all.RollbacksLost += s.RollbacksLost
 		all.NoPolicy += s.NoPolicy
 		all.BadRequests += s.BadRequests
 	}

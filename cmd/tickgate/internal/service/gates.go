@@ -26,6 +26,7 @@ func (c *Core) stats() tickgate.Stats {
 			p.Endpoint = b.Name + ": " + p.Endpoint
 			all.Policies = append(all.Policies, p)
 		}
+		all.RollbacksLost += s.RollbacksLost
 		all.NoPolicy += s.NoPolicy
 		all.BadRequests += s.BadRequests
 	}
