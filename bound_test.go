@@ -125,6 +125,24 @@ func TestG1BoundRefundAfterRefill(t *testing.T) {
 	}
 }
 
+// Takes whose times are ahead of the gate's clock tell the key so: what time refilled
+// between them is not given back.
+func TestG1BoundRefundOfTimesAheadOfTheClock(t *testing.T) {
+	g, c := gateOf(t, tickgate.Config{}, "10/100us")
+	h := handleOf(t, g, "desk")
+	start := c.Now()
+	h.TakeAt(start, 1)
+	a := h.TakeAt(start+20_000, 1) // all is full again, and the clock has not moved
+	require.True(t, a.Allowed)
+	require.True(t, h.TakeAt(start+30_000, 1).Allowed) // for which time paid
+	h.Refund(a)
+	admitted := 1
+	for h.AllowAt(start+30_000, 1) {
+		admitted++
+	}
+	require.Equal(t, 10, admitted, "of a bucket of 10")
+}
+
 // Two refunds in a row must not each count the same stretch of time.
 func TestG1BoundTwoRefundsOfOneStretch(t *testing.T) {
 	g, c := gateOf(t, tickgate.Config{}, "10/s")
