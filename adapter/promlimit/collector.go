@@ -42,6 +42,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	if c.cfg.Sources != nil {
 		out <- configReloads
 		out <- configLastSuccess
+		out <- configFailing
 		out <- configConnected
 	}
 	if c.cfg.Sync != nil {
@@ -62,24 +63,32 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	}
 	if c.cfg.Sources != nil {
 		for _, s := range c.cfg.Sources() {
-			count(out, configReloads, s.Applied, s.Name, "applied")
-			count(out, configReloads, s.Refused, s.Name, "refused")
-			at := 0.0
-			if !s.LastSuccess.IsZero() {
-				at = float64(s.LastSuccess.UnixMilli()) / 1e3
-			}
-			gauge(out, configLastSuccess, at, s.Name)
-			switch s.Connection {
-			case "":
-			case NotConnected:
-				gauge(out, configConnected, 0, s.Name)
-			default:
-				gauge(out, configConnected, 1, s.Name)
-			}
+			collectSource(out, &s)
 		}
 	}
 	if c.cfg.Sync != nil {
 		collectSync(out, c.cfg.Sync())
+	}
+}
+
+func collectSource(out chan<- prometheus.Metric, s *Source) {
+	count(out, configReloads, s.Applied, s.Name, "applied")
+	count(out, configReloads, s.Refused, s.Name, "refused")
+	at := 0.0
+	if !s.LastSuccess.IsZero() {
+		at = float64(s.LastSuccess.UnixMilli()) / 1e3
+	}
+	gauge(out, configLastSuccess, at, s.Name)
+	flag := func(d *prometheus.Desc, on bool) {
+		v := 0.0
+		if on {
+			v = 1
+		}
+		gauge(out, d, v, s.Name)
+	}
+	flag(configFailing, s.Failing)
+	if s.Connection != "" {
+		flag(configConnected, s.Connection != NotConnected)
 	}
 }
 
@@ -99,5 +108,6 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	configReloads     = desc("config_reloads_total", "Policies loaded from a source: applied, or refused for a fault.", "source", "result")
 	configLastSuccess = desc("config_last_success_timestamp_seconds", "When a source was last seen to be good; 0 if never. Only of a source that is looked at all the time does it go on by itself.", "source")
+	configFailing     = desc("config_failing", "1 while the last attempt on a source was refused, or got nothing: an older set is in force.", "source")
 	configConnected   = desc("config_connected", "1 while there is a connection by which a source hears of changes, or is asked for them.", "source")
 )

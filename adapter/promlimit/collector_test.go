@@ -156,7 +156,7 @@ func TestOptionalSeries(t *testing.T) {
 		Sources: func() []promlimit.Source {
 			return []promlimit.Source{
 				{Name: "postgres", Applied: 4, Refused: 1, LastSuccess: time.UnixMilli(1700000000500), Connection: "listening"},
-				{Name: "pooled", Connection: "polling"}, {Name: "away", Connection: promlimit.NotConnected}, {Name: "file"},
+				{Name: "pooled", Connection: "polling", Failing: true}, {Name: "away", Connection: promlimit.NotConnected}, {Name: "file"},
 			}
 		},
 		Sync: func() promlimit.Sync {
@@ -169,6 +169,12 @@ func TestOptionalSeries(t *testing.T) {
 tickgate_config_connected{source="away"} 0
 tickgate_config_connected{source="pooled"} 1
 tickgate_config_connected{source="postgres"} 1
+# HELP tickgate_config_failing 1 while the last attempt on a source was refused, or got nothing: an older set is in force.
+# TYPE tickgate_config_failing gauge
+tickgate_config_failing{source="away"} 0
+tickgate_config_failing{source="file"} 0
+tickgate_config_failing{source="pooled"} 1
+tickgate_config_failing{source="postgres"} 0
 # HELP tickgate_config_last_success_timestamp_seconds When a source was last seen to be good; 0 if never. Only of a source that is looked at all the time does it go on by itself.
 # TYPE tickgate_config_last_success_timestamp_seconds gauge
 tickgate_config_last_success_timestamp_seconds{source="away"} 0
@@ -215,7 +221,7 @@ tickgate_sync_tokens_forgiven_total 9
 # HELP tickgate_sync_view_age_seconds Time since the last answer.
 # TYPE tickgate_sync_view_age_seconds gauge
 tickgate_sync_view_age_seconds 0.5
-`), "tickgate_config_connected", "tickgate_config_last_success_timestamp_seconds", "tickgate_config_reloads_total", "tickgate_sync_fuse_open",
+`), "tickgate_config_connected", "tickgate_config_failing", "tickgate_config_last_success_timestamp_seconds", "tickgate_config_reloads_total", "tickgate_sync_fuse_open",
 		"tickgate_sync_leases", "tickgate_sync_lease_granted_total", "tickgate_sync_lease_returned_total", "tickgate_sync_lease_wasted_total",
 		"tickgate_sync_lease_learning_total", "tickgate_sync_strict_failed_total",
 		"tickgate_sync_nodes", "tickgate_sync_tokens_forgiven_total", "tickgate_sync_view_age_seconds"))

@@ -44,6 +44,10 @@ type Source struct {
 	Refused     uint64 // sets that had a fault, and attempts that did not get one
 	LastSuccess time.Time
 
+	// Failing says that the last attempt was refused, or got nothing: what is in force
+	// is older than what the source says.
+	Failing bool
+
 	// Connection is how a source that needs a connection hears of changes: "listening",
 	// "polling", or [NotConnected]. "": it needs none, and has no series connected.
 	Connection string

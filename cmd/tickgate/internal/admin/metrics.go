@@ -24,7 +24,7 @@ func (a *admin) metrics() (http.Handler, error) {
 	if a.cfg.Sources != nil {
 		cfg.Sources = func() (all []promlimit.Source) {
 			for _, s := range a.cfg.Sources() {
-				all = append(all, promlimit.Source{Name: s.Name, Applied: s.Applied, Refused: s.Refused, LastSuccess: s.LastSuccess, Connection: s.Connection})
+				all = append(all, promlimit.Source{Name: s.Name, Applied: s.Applied, Refused: s.Refused, LastSuccess: s.LastSuccess, Failing: s.LastError != nil, Connection: s.Connection})
 			}
 			return all
 		}
