@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -146,9 +147,19 @@ func (c *Cluster) Slot(key string) int64 {
 }
 
 // Failover makes the replica take over from its master, in order, and returns
-// when it has.
+// when it has. It waits until all nodes agree who serves what: a replica that has not
+// heard of a slot that its master gave away would take that one too, without its keys.
 func (c *Cluster) Failover(replica *Server) {
 	c.t.Helper()
+	replica.Wait("all nodes agree on the slots", func() bool {
+		views := make(map[string]bool)
+		for _, s := range c.Nodes {
+			if s.Pid() != 0 {
+				views[s.slotMap()] = true
+			}
+		}
+		return len(views) == 1 && !views[""]
+	})
 	replica.Must("CLUSTER", "FAILOVER")
 	replica.Wait("the replica has become master", func() bool {
 		return strings.Contains(replica.info("replication"), "role:master")
@@ -186,4 +197,20 @@ func (c *Cluster) Migrate(slot int64, from, to *Server) {
 		wg.Go(func() { s.Do("CLUSTER", "SETSLOT", n, "NODE", toID) })
 	}
 	wg.Wait()
+}
+
+// slotMap returns who is master of what by what the node knows; "" where it does not
+// answer.
+func (s *Server) slotMap() string {
+	ranges, err := s.Do("CLUSTER", "SLOTS")
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, r := range ranges.([]any) {
+		r := r.([]any)
+		all = append(all, fmt.Sprint(r[0], r[1], r[2].([]any)[1]))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }
