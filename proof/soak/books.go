@@ -9,6 +9,9 @@ import (
 	"github.com/tickgate/tickgate"
 )
 
+// most is how many tokens a call that is booked takes, at most.
+const most = 3
+
 var booked = [...]string{session, account, firm}
 
 // key is the name of the key of a book.
@@ -29,28 +32,29 @@ func (w *world) groupwise(ctx context.Context, r *rand.Rand) {
 			w.add("Join: %v", err)
 		}
 		for range 100 {
-			n := 1 + r.Int64N(3)
-			before, began := w.applies.Load(), w.clock.Axis()
+			n := 1 + r.Int64N(most)
+			before, began := w.applied.Load(), w.clock.Axis()
 			d := g.TakeAt(w.clock.Now(), n)
 			w.groups.Add(1)
+			back := d.Allowed && r.IntN(10) > 0
+			if back {
+				g.Refund(d)
+				w.refunds.Add(1)
+			}
+			// A change of the policy at that time, and a refund or a roll-back gives nothing;
+			// and time that passed has given it back.
+			loss := float64(w.clock.Axis()-began) / 1e9
+			if w.applies.Load() != before {
+				loss = float64(n)
+			}
 			for i := range books {
 				w.counts[of[i]].Add(1)
-				if d.Allowed {
+				switch {
+				case back || !d.Allowed:
+					books[i].add(0, loss)
+				default:
 					books[i].add(n, 0)
 				}
-			}
-			if d.Allowed && r.IntN(10) > 0 {
-				g.Refund(d)
-				// A change of the policy in between, and it gives nothing; and time that
-				// passed has given it back.
-				loss := float64(w.clock.Axis()-began) / 1e9
-				if w.applies.Load() != before {
-					loss = float64(n)
-				}
-				for i := range books {
-					books[i].add(-n, loss)
-				}
-				w.refunds.Add(1)
 			}
 		}
 		for _, h := range handles {
@@ -67,8 +71,8 @@ func (w *world) handlewise(ctx context.Context, r *rand.Rand) {
 		i := r.IntN(len(w.books[e]))
 		h, b := w.handle(key(e, i), e), w.books[e][i]
 		for range 100 {
-			n := 1 + r.Int64N(3)
-			before, began := w.applies.Load(), w.clock.Axis()
+			n := 1 + r.Int64N(most)
+			before, began := w.applied.Load(), w.clock.Axis()
 			switch r.IntN(5) {
 			case 0:
 				h.Charge(n)

@@ -65,10 +65,9 @@ func (j *judge) forget() {
 
 // book counts what was taken from a key that hardly refills, and given back.
 type book struct {
-	mu    sync.Mutex
-	kept  int64
-	loss  float64 // what gifts may have given less, tokens
-	calls int64
+	mu   sync.Mutex
+	kept int64
+	loss float64 // what gifts may have given less, tokens
 }
 
 func (b *book) add(n int64, loss float64) {
@@ -76,17 +75,15 @@ func (b *book) add(n int64, loss float64) {
 	defer b.mu.Unlock()
 	b.kept += n
 	b.loss += loss
-	b.calls++
 }
 
 // holds checks that used is what the book says, but for refill that is at most so many
-// tokens, and what gifts may have lost.
-func (b *book) holds(used int64, refill float64) error {
+// tokens, and what gifts may have lost: rolledBack tokens are those of roll-backs that
+// were lost.
+func (b *book) holds(used int64, refill, rolledBack float64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// Roll-backs that meet another gift are lost, which only denies. One in a thousand is
-	// where nothing else runs: it takes a holder that is descheduled.
-	loss := b.loss + float64(b.calls)/200
+	loss := b.loss + rolledBack
 	switch {
 	case float64(used) < float64(b.kept)-refill-1:
 		return fmt.Errorf("%d tokens are used of the %d that were kept, and at most %.1f came back", used, b.kept, refill)

@@ -12,10 +12,11 @@ import (
 func (w *world) atRest(passed float64) {
 	w.clock.freeze()
 	w.settleAll()
+	rolledBack := most * float64(w.gate.Stats().RollbacksLost)
 	for e, all := range w.books {
 		for i, b := range all {
 			used := w.used(w.gate, key(e, i), e)
-			if err := b.holds(used, passed); err != nil {
+			if err := b.holds(used, passed, rolledBack); err != nil {
 				w.add("%s: %v", key(e, i), err)
 			}
 		}
@@ -114,7 +115,7 @@ func (w *world) rows(v *watch) []row {
 		line("Apply, clock jumps", "", "%d, %d of which %d back", w.applies.Load(), w.jumps.Load(), w.back.Load()),
 		line("judged keys", "never above capacity + rate × time", "%d admitted, %d denied, at most %.0f %% used", admitted, denied, 100*closest),
 		line("waits", "likewise", "%d served, %d gave up", w.waits.Load(), w.gaveUp.Load()),
-		line("takes by groups, refunds", "levels at rest are what was kept", "%d, %d; %d tokens kept", w.groups.Load(), w.refunds.Load(), kept),
+		line("takes by groups, refunds", "levels at rest are what was kept", "%d, %d; %d tokens kept, %d roll-backs lost", w.groups.Load(), w.refunds.Load(), kept, w.gate.Stats().RollbacksLost),
 		line("blocks, bans", "hold when they return", "%d, %d", w.blocks.Load(), w.bans.Load()),
 		line("shared budgets", "account = what was kept", "%d settlements of 2 gates", w.common.settled.Load()),
 		line("goroutines", "none left", "%d before, %d at most, %d after", v.before, v.most, v.end),

@@ -35,7 +35,8 @@ type world struct {
 	counts  map[string]*atomic.Int64
 	common  *ledgers
 
-	applies, jumps, back atomic.Int64
+	applies, applied     atomic.Int64 // changes of the policies that were begun, and are over
+	jumps, back          atomic.Int64
 	lastBack             atomic.Int64 // real time at which forced drops end that a clock set back excuses
 	decided              atomic.Int64
 	waits, gaveUp        atomic.Int64
@@ -141,6 +142,7 @@ func (w *world) applying(ctx context.Context, _ *rand.Rand) {
 				w.add("Apply: %v", err)
 			}
 		}
+		w.applied.Add(1)
 	}
 }
 

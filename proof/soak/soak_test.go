@@ -65,11 +65,12 @@ func TestBook(t *testing.T) {
 	b := new(book)
 	b.add(10, 0)
 	b.add(-4, 0.5)
-	require.NoError(t, b.holds(6, 0))
-	require.NoError(t, b.holds(4, 2))
-	require.NoError(t, b.holds(7, 0))
-	require.ErrorContains(t, b.holds(4, 0), "6 that were kept")
-	require.ErrorContains(t, b.holds(9, 0), "6 were kept")
+	require.NoError(t, b.holds(6, 0, 0))
+	require.NoError(t, b.holds(4, 2, 0))
+	require.NoError(t, b.holds(7, 0, 0))
+	require.NoError(t, b.holds(9, 0, 3))
+	require.ErrorContains(t, b.holds(4, 0, 3), "6 that were kept")
+	require.ErrorContains(t, b.holds(9, 0, 0), "6 were kept")
 }
 
 func TestFlat(t *testing.T) {
