@@ -92,6 +92,7 @@ load: ## HTTP with wrk, bare and behind the limiter, the check API, then a milli
 	@cd bench && go run ./load && go run ./load -take && go run ./load -growth
 
 profile: ## profiles of every path, with graphs; fails where a decision locks, waits or allocates (about 1 minute)
+	@.ci/install redis-server=redis-server
 	@cd pprof && go run ./capture
 
 soak: ## ten minutes of churn, changes, time jumps and evictions, with invariants checked

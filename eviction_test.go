@@ -252,3 +252,18 @@ func TestG7EvictionInsertersOfOneKeyDoNotCountTwice(t *testing.T) {
 		require.LessOrEqual(t, dropped, most, "%v: dropped with room for all keys", on)
 	}
 }
+
+// A caller whose time is from before a change finds full keys full, which the change has
+// dated later.
+func TestG7ChangeMakesNobodyOwe(t *testing.T) {
+	g, c := gateOf(t, tickgate.Config{MaxKeys: 4}, "100/s name=a")
+	for i := range 4 {
+		require.True(t, g.Allow(fmt.Sprint("old-", i), endpoint))
+	}
+	c.Advance(time.Minute)
+	before := c.Now()
+	c.Advance(50 * time.Millisecond)
+	require.NoError(t, g.Apply(setOf(t, "50/s name=a")))
+	require.True(t, g.TakeAt(before, "new", endpoint, 1).Allowed)
+	require.Equal(t, tickgate.Evictions{Idle: 1}, g.Stats().Evictions)
+}

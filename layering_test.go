@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"internal/invariants":       {},
 	"internal/refmodel":         {"clock", "policy", "internal/pad", "internal/invariants"},
 	"internal/venuesim":         {"policy"},
+	"internal/redisserver":      {},
 	"examples/memoryapi":        {"", "clock", "bucket", "policy", "shard", "idem", "adapter/httplimit", "examples/memoryapi/memory", "internal/pad", "internal/invariants"},
 	"examples/memoryapi/memory": {"", "clock", "bucket", "policy", "shard", "idem", "adapter/httplimit", "internal/pad", "internal/invariants"},
 	"examples/ordergateway":     {"", "clock", "bucket", "policy", "policy/venue", "shard", "internal/pad", "internal/invariants", "internal/venuesim"},

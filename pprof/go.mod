@@ -6,13 +6,18 @@ require (
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/stretchr/testify v1.12.1
 	github.com/tickgate/tickgate v0.0.0
+	github.com/tickgate/tickgate/redisync v0.0.0
 )
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/sys v0.43.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )
 
-replace github.com/tickgate/tickgate => ../
+replace (
+	github.com/tickgate/tickgate => ../
+	github.com/tickgate/tickgate/redisync => ../redisync
+)

@@ -6,8 +6,9 @@
 //
 // A million keys come and go in a table that holds half of them, while the policies
 // change every second, the clock jumps forth and back, and handles, groups, waits,
-// refunds, charges, bans and blocks go on, and two gates share budgets through an
-// account. It prints a table and ends with status 1 if anything was violated.
+// refunds, charges, bans and blocks go on, two gates share budgets through an account, and
+// two more through a redis-server that it starts. It prints a table and ends with status 1
+// if anything was violated.
 package main
 
 import (

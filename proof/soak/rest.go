@@ -118,6 +118,7 @@ func (w *world) rows(v *watch) []row {
 		line("takes by groups, refunds", "levels at rest are what was kept", "%d, %d; %d tokens kept, %d roll-backs lost", w.groups.Load(), w.refunds.Load(), kept, w.gate.Stats().RollbacksLost),
 		line("blocks, bans", "hold when they return", "%d, %d", w.blocks.Load(), w.bans.Load()),
 		line("shared budgets", "account = what was kept", "%d settlements of 2 gates", w.common.settled.Load()),
+		w.fleet.row(),
 		line("goroutines", "none left", "%d before, %d at most, %d after", v.before, v.most, v.end),
 	}
 	if len(v.rss) > 1 {

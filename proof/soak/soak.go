@@ -34,6 +34,7 @@ type world struct {
 	books   map[string][]*book // by endpoint
 	counts  map[string]*atomic.Int64
 	common  *ledgers
+	fleet   *fleet
 
 	applies, applied     atomic.Int64 // changes of the policies that were begun, and are over
 	jumps, back          atomic.Int64
@@ -76,6 +77,9 @@ func soak(p plan) ([]row, []string, error) {
 	if w.common, err = share(w.gate, w.other); err != nil {
 		return nil, nil, err
 	}
+	if w.fleet, err = newFleet(); err != nil {
+		return nil, nil, err
+	}
 	began := w.clock.Axis()
 	ctx, cancel := context.WithTimeout(context.Background(), p.length)
 	defer cancel()
@@ -83,6 +87,9 @@ func soak(p plan) ([]row, []string, error) {
 	w.atRest(float64(w.clock.Axis()-began) / 1e9)
 	w.gate.Close()
 	w.other.Close()
+	if err := w.fleet.close(); err != nil {
+		w.add("the gates that share through Redis: %v", err)
+	}
 	watch.leaks(w, before)
 	rows := w.rows(watch)
 	return rows, w.faults.all(), nil
@@ -105,6 +112,9 @@ func (w *world) start(ctx context.Context, cancel func()) *watch {
 	drive(2, w.handlewise)
 	drive(6, w.waiting)
 	drive(2, w.sharing)
+	for in := range w.fleet.gates {
+		drive(1, func(ctx context.Context, r *rand.Rand) { w.fleet.drive(ctx, r, in, &w.faults) })
+	}
 	drive(1, w.barring)
 	drive(1, w.applying)
 	drive(1, w.jumping)
@@ -141,6 +151,9 @@ func (w *world) applying(ctx context.Context, _ *rand.Rand) {
 			if err := g.Apply(all[int(n)%len(all)]); err != nil {
 				w.add("Apply: %v", err)
 			}
+		}
+		if err := w.fleet.apply(n); err != nil {
+			w.add("Apply, with budgets in Redis: %v", err)
 		}
 		w.applied.Add(1)
 	}

@@ -23,8 +23,11 @@ func TestSoak(t *testing.T) {
 	require.Zero(t, run([]string{"-length", length, "-keys", "20000"}, &stdout, &stderr), "%s%s", &stdout, &stderr)
 	t.Log("\n" + stdout.String())
 	for _, line := range strings.Split(stdout.String(), "\n") {
-		for _, what := range []string{"decisions", "evictions", "Apply", "judged keys", "waits", "takes by groups", "blocks", "shared budgets"} {
+		for _, what := range []string{"decisions", "evictions", "Apply", "judged keys", "waits", "takes by groups", "blocks", "shared budgets", "budgets in Redis"} {
 			if strings.HasPrefix(line, what) {
+				if strings.Contains(line, "not run: ") {
+					continue
+				}
 				numbers := strings.FieldsFunc(strings.TrimPrefix(line, what), func(r rune) bool { return r < '0' || r > '9' })
 				require.NotEmpty(t, numbers, line)
 				require.NotEqual(t, "0", numbers[0], line)

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,6 +23,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tickgate/tickgate/internal/redisserver"
 	"github.com/tickgate/tickgate/policy"
 	"github.com/tickgate/tickgate/redisync"
 )
@@ -85,9 +85,9 @@ func (o *options) run(ctx context.Context) error {
 		return node(ctx, o.url, limit, o.credit, mode)
 	}
 	if o.url == "" {
-		url, stop, err := startRedis()
+		url, stop, err := redisserver.Start(os.Stderr)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; or give a Redis with -redis", err)
 		}
 		defer stop()
 		o.url = url
@@ -155,36 +155,4 @@ func (o *options) watch(ctx context.Context, limit policy.Limit) error {
 		}
 	}
 	return nil
-}
-
-// startRedis starts a redis-server on a socket in a folder of its own.
-func startRedis() (url string, stop func(), err error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return "", nil, errors.New("redis-server is not installed: give a Redis with -redis, or install it (on Debian: apt-get install redis-server)")
-	}
-	dir, err := os.MkdirTemp("", "tickgate-demo")
-	if err != nil {
-		return "", nil, err
-	}
-	socket := dir + "/redis.sock"
-	c := exec.Command(path, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--appendonly", "no")
-	c.Stdout, c.Stderr = io.Discard, os.Stderr
-	if err := c.Start(); err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	stop = func() {
-		_ = c.Process.Signal(syscall.SIGTERM)
-		_ = c.Wait()
-		_ = os.RemoveAll(dir)
-	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil {
-			return "unix://" + socket, stop, nil
-		}
-		if time.Now().After(end) {
-			stop()
-			return "", nil, errors.New("redis-server did not start within 5 s")
-		}
-	}
 }
