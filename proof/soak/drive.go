@@ -112,6 +112,7 @@ func (w *world) waiting(ctx context.Context, r *rand.Rand) {
 		switch {
 		case err == nil:
 			w.waits.Add(1)
+			w.waiters[i].lateBy(100*time.Millisecond + 2*time.Duration(w.late.Load()))
 			w.waiters[i].sees(ended, ended, 1, true, &w.faults)
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 			w.gaveUp.Add(1)
@@ -120,6 +121,15 @@ func (w *world) waiting(ctx context.Context, r *rand.Rand) {
 			w.add("Wait: %v", err)
 		}
 		h.Release()
+	}
+}
+
+// lateness finds out how late the machine's timers are.
+func (w *world) lateness(ctx context.Context, _ *rand.Rand) {
+	for began := time.Now(); every(ctx, time.Millisecond); began = time.Now() {
+		late := int64(time.Since(began) - time.Millisecond)
+		for was := w.late.Load(); late > was && !w.late.CompareAndSwap(was, late); was = w.late.Load() {
+		}
 	}
 }
 

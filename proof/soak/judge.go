@@ -32,6 +32,14 @@ func newJudge(name string, tokens int64, per time.Duration, capacity int64) *jud
 	return &judge{name: name, rate: float64(tokens) / float64(per), capacity: float64(capacity)}
 }
 
+// lateBy says that what is seen may have been seen so much later than it was admitted, and
+// the next one not.
+func (j *judge) lateBy(d time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.slack = max(j.slack, float64(d)*j.rate)
+}
+
 // sees counts a call that began and ended at times of the axis.
 func (j *judge) sees(began, ended clock.Time, n int64, allowed bool, f *faults) {
 	j.mu.Lock()

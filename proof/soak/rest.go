@@ -114,7 +114,7 @@ func (w *world) rows(v *watch) []row {
 		line("evictions", "forced only after the clock was set back", "%d, and %d forced", s.Evictions.Idle, s.Evictions.Forced),
 		line("Apply, clock jumps", "", "%d, %d of which %d back", w.applies.Load(), w.jumps.Load(), w.back.Load()),
 		line("judged keys", "never above capacity + rate × time", "%d admitted, %d denied, at most %.0f %% used", admitted, denied, 100*closest),
-		line("waits", "likewise", "%d served, %d gave up", w.waits.Load(), w.gaveUp.Load()),
+		line("waits", "likewise", "%d served, %d gave up; timers were late by %v at most", w.waits.Load(), w.gaveUp.Load(), time.Duration(w.late.Load()).Round(time.Millisecond)),
 		line("takes by groups, refunds", "levels at rest are what was kept", "%d, %d; %d tokens kept, %d roll-backs lost", w.groups.Load(), w.refunds.Load(), kept, w.gate.Stats().RollbacksLost),
 		line("blocks, bans", "hold when they return", "%d, %d", w.blocks.Load(), w.bans.Load()),
 		line("shared budgets", "account = what was kept", "%d settlements of 2 gates", w.common.settled.Load()),

@@ -41,6 +41,7 @@ type world struct {
 	lastBack             atomic.Int64 // real time at which forced drops end that a clock set back excuses
 	decided              atomic.Int64
 	waits, gaveUp        atomic.Int64
+	late                 atomic.Int64 // ns that a timer was late, at most
 	blocks, bans, groups atomic.Int64
 	refunds              atomic.Int64
 }
@@ -62,9 +63,7 @@ func soak(p plan) ([]row, []string, error) {
 		w.judges = append(w.judges, newJudge(fmt.Sprint("watched key ", i), watchedTokens, time.Second, watchedBurst))
 	}
 	for i := range waitedKeys {
-		j := newJudge(fmt.Sprint("waited key ", i), waitedTokens, time.Second, waitedBurst)
-		j.slack = waitedTokens / 10 // a timer may be late by 100 ms, and the next one not
-		w.waiters = append(w.waiters, j)
+		w.waiters = append(w.waiters, newJudge(fmt.Sprint("waited key ", i), waitedTokens, time.Second, waitedBurst))
 	}
 	for _, e := range []string{session, account, firm} {
 		for range books {
@@ -111,6 +110,7 @@ func (w *world) start(ctx context.Context, cancel func()) *watch {
 	drive(3, w.groupwise)
 	drive(2, w.handlewise)
 	drive(6, w.waiting)
+	drive(2, w.lateness)
 	drive(2, w.sharing)
 	for in := range w.fleet.gates {
 		drive(1, func(ctx context.Context, r *rand.Rand) { w.fleet.drive(ctx, r, in, &w.faults) })
