@@ -96,6 +96,7 @@ profile: ## profiles of every path, with graphs; fails where a decision locks, w
 	@cd pprof && go run ./capture
 
 soak: ## ten minutes of churn, changes, time jumps and evictions, with invariants checked
+	@.ci/install redis-server=redis-server
 	@cd proof && go run -tags invariants ./soak
 
 simulate: ## budgets shared by up to 1,000 nodes, in virtual time (about 2 minutes)
