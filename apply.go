@@ -115,7 +115,7 @@ func (g *Gate) compileSet(set policy.Set, before *routes, anew map[string]*share
 				err = &ConfigError{Field: "policies(" + p.Endpoint + ").limits", Value: strconv.Itoa(g.table.Cap()) + " keys", Reason: err.Error()}
 			}
 		}
-		faults = errors.Join(faults, err)
+		faults = errors.Join(faults, err, g.ledger.keeps(p, stood[p.Endpoint]))
 	}
 	if all := len(g.known) + fresh; all > shard.MaxPolicies {
 		faults = errors.Join(faults, &ConfigError{

@@ -71,7 +71,10 @@ const DefaultSettle = 10 * time.Millisecond
 // compare-and-swap more.
 //
 // It reports every fault of budgets at once, and then changes nothing. Keys keep what
-// they have used. [Gate.Apply] keeps the budgets of endpoints that are in its set.
+// they have used. [Gate.Apply] keeps the budgets of endpoints that are in its set, and
+// refuses a set that would end the sharing of one, as windows in place of its token buckets
+// do, or bring an endpoint with a credit, which would not be shared. An endpoint that is
+// left out is shared no more.
 func (g *Gate) Share(budgets []Budget) (*Ledger, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,6 +133,37 @@ func (l *Ledger) check(budgets []Budget) error {
 		l.shares[b.Endpoint] = s
 	}
 	return errors.Join(faults...)
+}
+
+// keeps says why p would be decided here alone, though its budget is to be shared. before
+// is the policy that stands, if any: one that stood when sharing began is not shared because
+// whoever shares wanted it so.
+func (l *Ledger) keeps(p, before policy.Policy) error {
+	if l == nil {
+		return nil
+	}
+	buckets, windows := 0, 0
+	for _, limit := range p.Limits {
+		switch limit.Window {
+		case policy.TokenBucket:
+			buckets++
+		case policy.Aligned, policy.FromFirst, policy.Rolling:
+			windows++
+		}
+	}
+	switch shared := l.share(p.Endpoint) != nil; {
+	case shared && buckets == 0 && windows > 0:
+		return &ConfigError{
+			Field: "policies(" + p.Endpoint + ").limits", Value: strconv.Itoa(windows) + " windows",
+			Reason: "the budget is shared with other processes, and of windows each would count its own: keep a token bucket, or end the sharing first",
+		}
+	case !shared && p.Credit > 0 && before.Endpoint == "":
+		return &ConfigError{
+			Field: "policies(" + p.Endpoint + ").credit", Value: strconv.FormatInt(p.Credit, 10),
+			Reason: "budgets are shared already, and this one is not among them: leave the credit out, or share anew with it",
+		}
+	}
+	return nil
 }
 
 // of returns what bounds the use of limit l of policy p, and whether it stands in the

@@ -424,3 +424,26 @@ func TestShareRemoteIsCountedWhereItIsDecided(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.True(t, g.Allow("k", endpoint))
 }
+
+// A change that would have each process decide alone is refused, and nothing is changed.
+func TestShareApplyRefusesWhatEndsTheSharing(t *testing.T) {
+	g, l, _ := shared(t, tickgate.Budget{Mode: tickgate.CreditMode}, "10/m")
+	set := func(limits ...string) policy.Set {
+		return policy.Set{{Endpoint: "e", Credit: 4, Limits: limitsOf(t, limits...)}}
+	}
+	for _, window := range []string{"10/m rolling", "10/m aligned", "10/m from-first"} {
+		require.ErrorContains(t, g.Apply(set(window)), "policies(e).limits", window)
+	}
+	other := policy.Policy{Endpoint: "new", Credit: 2, Limits: limitsOf(t, "10/m")}
+	require.ErrorContains(t, g.Apply(append(set("10/m"), other)), "policies(new).credit")
+	require.Equal(t, 4, takes(g, 9), "as before")
+
+	other.Credit = 0
+	require.NoError(t, g.Apply(append(set("10/m", "100/h rolling"), other)), "a bucket is shared, and windows beside it")
+	other.Credit = 2
+	require.NoError(t, g.Apply(append(set("10/m"), other)), "it is here, and known to decide alone")
+	require.NoError(t, l.Close())
+	require.NoError(t, g.Apply(set("10/m rolling")))
+	_, err := g.Share([]tickgate.Budget{{Endpoint: "e", Mode: tickgate.CreditMode}})
+	require.ErrorContains(t, err, "policies(e).limits")
+}

@@ -2,6 +2,7 @@ package tickgate_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -158,5 +159,26 @@ func TestG2TimeSetBackSlowCaller(t *testing.T) {
 		now += clock.Time(time.Minute)
 		require.True(t, g.TakeAt(now, "k", endpoint, 1).Allowed, "minute %d after the clock was set back", i+1)
 		require.False(t, g.TakeAt(now, "k", endpoint, 1).Allowed)
+	}
+}
+
+// A time at the end of all times, by mistake, makes no limit admit more.
+func TestG2OneTimeAtTheEnd(t *testing.T) {
+	for limit, capacity := range map[string]int64{"10/s": 10, "10/s aligned": 10, "10/s from-first": 10, "10/s rolling": 10, "2000/s rolling": 2000} {
+		for _, end := range []clock.Time{math.MaxInt64, math.MaxInt64 - clock.Time(time.Second)/2, math.MaxInt64 - clock.Time(2*time.Second)} {
+			g, c := gateOf(t, tickgate.Config{Wall: clock.NewManualWall(0)}, limit)
+			c.Advance(time.Hour)
+			g.TakeAt(end, "desk", endpoint, 1)
+			admitted := int64(0)
+			for range 3 {
+				c.Advance(time.Minute)
+				for range 5000 {
+					if g.Allow("desk", endpoint) {
+						admitted++
+					}
+				}
+			}
+			require.LessOrEqual(t, admitted, 3*capacity, "%s at %d", limit, end)
+		}
 	}
 }

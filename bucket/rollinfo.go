@@ -1,6 +1,10 @@
 package bucket
 
-import "github.com/tickgate/tickgate/clock"
+import (
+	"math"
+
+	"github.com/tickgate/tickgate/clock"
+)
 
 // ring returns the ring's base for a word, complete where the word is still the
 // cell's. Where it is not, others have taken since, and the base tells of some of
@@ -84,7 +88,7 @@ func (l *Limit) roomAfter(c *Cell, b base, now clock.Time, n int64) int64 {
 	if last <= r.mask || l.hasRoom(c, b, now, n) {
 		return 0
 	}
-	return int64(max(0, c.Ring.at(r, last-r.mask-1).time(r, now)+clock.Time(r.span)-now))
+	return max(0, r.left(c.Ring.at(r, last-r.mask-1).time(r, now), now))
 }
 
 // leftRolling returns the tokens left at now.
@@ -103,7 +107,7 @@ func (l *Limit) leftRolling(w uint64, c *Cell, now clock.Time, capacity int64) i
 func (l *Limit) waitRolling(w uint64, c *Cell, now clock.Time, n, capacity int64) int64 {
 	r := &l.roll
 	b := l.ring(w, c, now)
-	over := func(e entry) int64 { return int64(max(0, e.time(r, now)+clock.Time(r.span)-now)) }
+	over := func(e entry) int64 { return max(0, r.left(e.time(r, now), now)) }
 	if b.voids() == 0 {
 		last := int64(b.tokens()) + n - capacity - 1
 		if last < 0 {
@@ -133,7 +137,7 @@ func (l *Limit) resetRolling(w uint64, c *Cell, now clock.Time) int64 {
 	}
 	for from, to := l.inSpan(c, b, now); to > from; to-- {
 		if e := c.Ring.at(r, to-1); l.in(e, to-1, b) > 0 {
-			return int64(e.time(r, now) + clock.Time(r.span) - now)
+			return r.left(e.time(r, now), now)
 		}
 	}
 	return 0
@@ -182,7 +186,11 @@ func (l *Limit) giveRolling(c *Cell, w uint64, at, now clock.Time, n int64) (giv
 		return 0, false
 	}
 	// Those not before at: they are in every span that ends before at + span.
-	given, ok = l.voidFrom(c, b, at+clock.Time(r.span)-1, n)
+	until := at + clock.Time(r.span) - 1
+	if until < at {
+		until = math.MaxInt64
+	}
+	given, ok = l.voidFrom(c, b, until, n)
 	l.compact(c, b, now)
 	return given, ok
 }

@@ -144,12 +144,15 @@ func (l *Limit) tryRolling(w uint64, c *Cell, now clock.Time, n, capacity int64)
 }
 
 // over reports whether an entry's tokens are out of the span that ends at now.
-func (r *rolling) over(e entry, now clock.Time) bool {
-	return e.time(r, now)+clock.Time(r.span) <= now
-}
+func (r *rolling) over(e entry, now clock.Time) bool { return r.left(e.time(r, now), now) <= 0 }
+
+// left returns how long after now what was taken at a time is out of the span, below 0
+// if it is. The times differ by little, also at the end of all time, where at plus the
+// span would wrap.
+func (r *rolling) left(at, now clock.Time) int64 { return int64(r.span) - int64(now-at) }
 
 // busyRolling returns how long until nothing is counted any more.
 func (l *Limit) busyRolling(w uint64, o Origin, now clock.Time) int64 {
 	last := clock.Time(l.roll.read(w, o, now).at << l.roll.group)
-	return int64(max(0, last+clock.Time(l.roll.span)-now))
+	return max(0, l.roll.left(last, now))
 }

@@ -145,9 +145,15 @@ again:
 		}
 	}
 	for i := range pins {
-		if !pins[i].w.s.load().same(pins[i].w.m) {
-			return moved // released meanwhile
+		if pins[i].w.s.load().same(pins[i].w.m) {
+			continue
 		}
+		for j := range pins {
+			try := attempt{plan: plans[j], at: ats[j]}
+			try.cost[0] = n
+			g.t.uncharge(pins[j].w, pins[j].p, &try, plans[j].Active)
+		}
+		return moved // released meanwhile
 	}
 	return Allowed
 }
@@ -193,9 +199,11 @@ func (g *Group) takeIn(tries []attempt, now clock.Time, a *GroupAsk, r *Result) 
 			continue
 		default:
 			for i := range g.pins {
-				if !g.pins[i].w.s.load().same(g.pins[i].w.m) {
-					return moved, 0
+				if g.pins[i].w.s.load().same(g.pins[i].w.m) {
+					continue
 				}
+				g.uncharge(tries)
+				return moved, 0
 			}
 		}
 		if v == Allowed && r != nil {
@@ -290,15 +298,20 @@ func (g *Group) charge(tries []attempt) bool {
 		if g.t.charge(g.pins[i].w, g.pins[i].p, &tries[i]) {
 			continue
 		}
-		for j := range g.pins[:i] {
-			g.t.uncharge(g.pins[j].w, g.pins[j].p, &tries[j], tries[j].plan.Active)
-		}
+		g.uncharge(tries[:i])
 		return false
 	}
 	for i := range g.pins {
 		g.t.spentAll(g.pins[i].w, &tries[i])
 	}
 	return true
+}
+
+// uncharge gives back what was charged to the first keys.
+func (g *Group) uncharge(tries []attempt) {
+	for i := range tries {
+		g.t.uncharge(g.pins[i].w, g.pins[i].p, &tries[i], tries[i].plan.Active)
+	}
 }
 
 // tell explains what was taken: by the tightest limit of all keys.

@@ -242,7 +242,10 @@ func (t *Table) uncharge(w place, p *Policy, try *attempt, done []int) {
 		return
 	}
 	// Pinned, so that the slot is not another key's when the gift comes to its ring.
-	if ok, _ := w.pin(pinMask); !ok {
+	if ok, full := w.pin(pinMask); !ok {
+		if full {
+			t.stats.kept.Add(1)
+		}
 		return
 	}
 	defer w.unpin()
