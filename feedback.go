@@ -42,7 +42,7 @@ func (h Handle) SyncUsed(d Decision, limit string, used int64) {
 		At: d.receipt.charged.At, Slot: d.receipt.slot, Gen: d.receipt.gen, Marks: &d.receipt.marks,
 	}, limit, used)
 	runtime.KeepAlive(to)
-	to.g.waits.wake()
+	to.news()
 }
 
 // Charge takes n tokens after the fact, whatever is left: the key may come to owe
@@ -62,7 +62,7 @@ func (h Handle) Credit(n int64) {
 	if to, why := h.resolve(); why == OK && to.counts(n) {
 		to.pin.Credit(to.g.Now(), n)
 		runtime.KeepAlive(to)
-		to.g.waits.wake()
+		to.news()
 	}
 }
 
@@ -79,7 +79,7 @@ func (h Handle) one(limit string, n int64, do func(*shard.Pin, clock.Time, strin
 			to.g.bad.Inc()
 		}
 		runtime.KeepAlive(to)
-		to.g.waits.wake()
+		to.news()
 	}
 }
 
@@ -89,7 +89,7 @@ func (h Handle) one(limit string, n int64, do func(*shard.Pin, clock.Time, strin
 func (h Handle) Ban(until clock.Time) {
 	if to, why := h.resolve(); why == OK {
 		to.pin.Ban(until)
-		to.g.waits.wake()
+		to.news()
 		runtime.KeepAlive(to)
 	}
 }

@@ -256,8 +256,11 @@ func (h *handle) refund(d Decision) {
 	}
 	h.pin.Refund(d.asRefund(), h.g.clock)
 	runtime.KeepAlive(h)
-	h.g.waits.wake()
+	h.news()
 }
+
+// news tells those who wait for the key that it may have tokens, or is barred.
+func (h *handle) news() { h.g.waits.wakeKey(h.apikey, h.endpoint) }
 
 // asRefund is what giving back d needs.
 func (d *Decision) asRefund() shard.Refund {
@@ -290,6 +293,6 @@ func (h *handle) end() {
 	if h.next != nil {
 		h.next.end()
 	}
-	h.g.waits.wake()
+	h.news()
 	runtime.KeepAlive(h)
 }

@@ -256,7 +256,14 @@ func (g Group) Refund(d Decision) {
 	if j, ok := g.current(d); ok && d.receipt.marked {
 		j.of.Refund(d.receipt.charged.At, &d.receipt.marks)
 		runtime.KeepAlive(g.g)
-		g.g.gate.waits.wake()
+		g.g.news()
+	}
+}
+
+// news is that of each key.
+func (g *group) news() {
+	for _, h := range g.handles {
+		h.news()
 	}
 }
 
@@ -270,6 +277,6 @@ func (g Group) SyncUsed(d Decision, member int, limit string, used int64) {
 	if j, ok := g.current(d); ok && d.receipt.known && member >= 0 && member < len(j.pins) {
 		j.of.SyncUsed(g.g.gate.Now(), d.receipt.charged.At, &d.receipt.marks, member, limit, used)
 		runtime.KeepAlive(g.g)
-		g.g.gate.waits.wake()
+		g.g.news()
 	}
 }

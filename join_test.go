@@ -3,7 +3,10 @@ package tickgate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -348,4 +351,35 @@ func TestJoinSyncUsedWhileTaking(t *testing.T) {
 			syncWhileTaking(t, l, uint64(round), g, h, take, func(d tickgate.Decision, used int64) { j.SyncUsed(d, 1, "w", used) })
 		}
 	}
+}
+
+// A take that finds a member released, and its slot another key's, gives back what it took
+// of the others.
+func TestJoinOfOneThatGoes(t *testing.T) {
+	const capacity = 1_000_000_000
+	g, _ := gateOf(t, tickgate.Config{MaxKeys: 2}, fmt.Sprintf("%d/d", capacity))
+	stays := handleOf(t, g, "stays")
+	allowed := int64(0)
+	for range scaled(4000, 300) {
+		goes, err := g.Handle("goes", endpoint)
+		require.NoError(t, err)
+		group := joinOf(t, stays, goes)
+		var begun, stop atomic.Bool
+		var done sync.WaitGroup
+		done.Go(func() {
+			defer begun.Store(true)
+			for !stop.Load() && group.AllowAt(0, 1) {
+				allowed++
+				begun.Store(true)
+			}
+		})
+		for !begun.Load() {
+			runtime.Gosched()
+		}
+		goes.Release()
+		g.Allow("another", endpoint) // takes its slot
+		stop.Store(true)
+		done.Wait()
+	}
+	require.LessOrEqual(t, capacity-allowed-stays.Take(0).Remaining, int64(g.Stats().RollbacksLost))
 }

@@ -123,7 +123,6 @@ func (r Reservation) CancelAt(now clock.Time) {
 	}
 	// Of the key that it was taken from, also where the handle has gone on to another.
 	r.h.refund(r.d)
-	r.h.g.waits.wake()
 }
 
 // Cancel is CancelAt with the clock's time.

@@ -88,8 +88,20 @@ func (w *waiter) tell() {
 	}
 }
 
-// wake tells everybody that there may be news: the policies or blocks changed, or
-// tokens were given back. It costs a look where nobody waits.
+// wakeKey tells those who wait for a key that there may be news of it: tokens were given
+// back, or it is banned. It costs a look where nobody waits.
+func (s *waits) wakeKey(apikey, endpoint string) {
+	if s.here.Load() == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if line := s.lines[lineOf{apikey, endpoint}]; line != nil {
+		tellAll(line)
+	}
+}
+
+// wake tells everybody that there may be news: the policies or blocks changed.
 func (s *waits) wake() {
 	if s.here.Load() == 0 {
 		return
@@ -97,8 +109,12 @@ func (s *waits) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, line := range s.lines {
-		for e := line.Front(); e != nil; e = e.Next() {
-			e.Value.(*waiter).tell()
-		}
+		tellAll(line)
+	}
+}
+
+func tellAll(line *list.List) {
+	for e := line.Front(); e != nil; e = e.Next() {
+		e.Value.(*waiter).tell()
 	}
 }
