@@ -230,9 +230,18 @@ func (t *Table) barPrivate(w place) meta {
 
 // barIfBlocked bars a new key whose apikey was blocked while it was published. It looks again afterwards: a
 // walk that unblocks may have passed before the bar was there.
+//
+// It does not wait for a gift to the slot's former key: the walk of Block waited for the
+// slot while it was private, and bars it.
 func (t *Table) barIfBlocked(w place, k *Key) {
-	for t.isBlocked(k) {
-		t.setBar(w, blockedBar)
+	c := t.cold(w.i)
+	for t.isBlocked(k) && c.barsOf(w.m)&blockedBar == 0 {
+		given, ok := c.gifts.begin(rollbackTries)
+		if !ok {
+			return
+		}
+		t.writeBars(w, c.barsOf(w.m)|blockedBar)
+		c.gifts.end(given, 0)
 		if t.isBlocked(k) {
 			return
 		}

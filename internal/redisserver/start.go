@@ -5,6 +5,7 @@ package redisserver
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,9 @@ func Start(logs io.Writer) (url string, stop func(), err error) {
 		_ = os.RemoveAll(dir)
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil {
+		// The file is there before anybody listens on it.
+		if conn, err := net.Dial("unix", socket); err == nil {
+			_ = conn.Close()
 			return "unix://" + socket, stop, nil
 		}
 		if time.Now().After(end) {

@@ -89,6 +89,9 @@ func (l *loop) paced(j job, length time.Duration, h *histogram) (t tally) {
 		at := due(i)
 		now := l.clock.Now()
 		if at >= end && now < at {
+			for now < end {
+				now = l.clock.Now() // the time table is of the whole length
+			}
 			return t
 		}
 		if now >= last || j.most > 0 && i == int64(j.most) {

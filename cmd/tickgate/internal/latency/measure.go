@@ -12,6 +12,9 @@ const (
 	maxSlice = 100 * time.Millisecond
 	turns    = 10
 
+	// due is how many calls a slice must have by a timetable, at least: it begins with one.
+	due = 10
+
 	// allocCalls are made to count allocations. Fewer than this in all are taken
 	// for those of the rest of the process.
 	allocCalls = 1000
