@@ -188,3 +188,22 @@ func TestEvictionOfBannedKeys(t *testing.T) {
 		}
 	}
 }
+
+// An evictor that was descheduled while the clock was set forth has an old time. It must
+// not take the keys' clock for set back: their callers would have the jump twice.
+func TestG2EvictorWithAnOldTime(t *testing.T) {
+	g, c := gateOf(t, tickgate.Config{MaxKeys: 2}, "20/s")
+	c.Advance(time.Hour)
+	require.True(t, g.AllowN("desk", endpoint, 20))
+	require.True(t, g.Allow("other", endpoint))
+	c.Advance(-2 * time.Minute)
+	require.False(t, g.Allow("desk", endpoint))
+	require.False(t, g.AllowN("other", endpoint, 20))
+	c.Advance(30 * time.Second)
+	old := c.Now()
+	c.Advance(26 * time.Second)
+	require.True(t, g.AllowN("desk", endpoint, 20), "what is refilled")
+	require.True(t, g.TakeAt(old, "new", endpoint, 1).Allowed, "which drops the other")
+	require.Zero(t, g.Stats().Evictions.Forced)
+	require.False(t, g.Allow("desk", endpoint), "nothing more")
+}

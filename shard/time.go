@@ -89,10 +89,21 @@ func (t *Table) axisOf(w place, seen, now clock.Time) clock.Time {
 		return now
 	}
 	at, late := t.axis(w, seen, now)
-	if uint64(late) >= uint64(stepBack) {
+	if uint64(late) >= uint64(stepBack) && !t.isOld(now) {
 		t.setShift(w, clock.Time(late))
 	}
 	return at
+}
+
+// isOld reports whether a reading of the gate's clock is from before the clock was set
+// forth, as that of an evictor may be that was descheduled meanwhile: the shift that it
+// saw is not that of the key's callers, who would be given the step once more.
+func (t *Table) isOld(now clock.Time) bool {
+	if t.clock == nil {
+		return false
+	}
+	at := t.clock.Now()
+	return at > now && uint64(at)-uint64(now) >= uint64(stepBack)
 }
 
 // ownTime is now on the key's axis, without what the key is ahead because somebody was
