@@ -24,7 +24,7 @@ func (g *Gate) Apply(set policy.Set) error { return g.As("").Apply(set) }
 // now, they go on under that one. An endpoint that is named for the first time
 // begins with full limits; what its callers used under "default" does not follow it.
 //
-// Apply walks over all keys and returns when they are converted, in about 50 ms
+// Apply walks over all keys and returns when they are converted, in 50 to 180 ms
 // for a million. Concurrent calls wait for each other, no decision waits for it.
 // Until it returns, a key may still be decided by a limit of before, where that or
 // the new one is a rolling limit; the others change at once.

@@ -1,6 +1,7 @@
 package tickgate
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -47,7 +48,7 @@ func New(cfg Config) (*Gate, error) {
 	}
 	table, err := shard.New(shard.Options{MaxKeys: cfg.MaxKeys, Reject: cfg.OnFull == RejectNew, Clock: cfg.Clock})
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{Field: "MaxKeys", Value: strconv.Itoa(cfg.MaxKeys), Reason: err.Error()}
 	}
 	g := &Gate{
 		number: gates.Add(1), clock: cfg.Clock, wall: cfg.Wall, table: table,

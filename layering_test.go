@@ -175,6 +175,30 @@ var modules = map[string][]string{
 	"adapter/promlimit": {"", "/clock", "/idem", "/policy"},
 }
 
+// A module that is in neither list is never built or tested.
+func TestEveryModuleIsTested(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Skip("the module alone, without the repository")
+	}
+	work, err := os.ReadFile("go.work")
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(makefile), "\nMODULES   := ")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, "\n")
+	var found []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "go.mod" {
+			found = append(found, filepath.ToSlash(filepath.Dir(path)))
+			if dir := filepath.ToSlash(filepath.Dir(path)); dir != "." {
+				require.Contains(t, string(work), "./"+dir+"\n", "go.work")
+			}
+		}
+		return err
+	}))
+	require.ElementsMatch(t, found, strings.Fields(list), "MODULES in the Makefile")
+}
+
 func TestLayeringAdapters(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")

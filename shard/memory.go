@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -33,6 +34,9 @@ func reserve(n uintptr) (*memory, error) {
 	if n > math.MaxInt/(slotSize+coldSize+extSize) {
 		return nil, fmt.Errorf("%d slots do not fit into this machine's address space", n)
 	}
+	if has := installed(); has > 0 && uint64(n*slotSize) > has {
+		return nil, fmt.Errorf("the slots take %d MiB at once, and this machine has %d MiB: lower MaxKeys", n*slotSize>>20, has>>20)
+	}
 	m := &memory{pages: Pages{Bytes: n * slotSize}}
 	var blocks [3][]byte
 	for i, size := range [...]uintptr{slotSize, coldSize, extSize} {
@@ -40,6 +44,9 @@ func reserve(n uintptr) (*memory, error) {
 		if err != nil {
 			for _, b := range blocks[:i] {
 				unmapPages(b)
+			}
+			if err := heapRoom(n * (slotSize + coldSize + extSize)); err != nil {
+				return nil, err
 			}
 			return m.onHeap(n), nil
 		}
@@ -72,6 +79,19 @@ func (m *memory) onHeap(n uintptr) *memory {
 	m.far = heapBlock(n * coldSize)
 	m.tail = heapBlock(n * extSize)
 	return m
+}
+
+// heapRoom reports as an error that the system has no address space for so much either:
+// the Go heap would end the process.
+func heapRoom(size uintptr) error {
+	b, err := mapPages(size)
+	switch {
+	case err == nil:
+		unmapPages(b)
+	case !errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("the system refuses %d MiB of address space (%w; see ulimit -v and vm.overcommit_memory): lower MaxKeys", size>>20, err)
+	}
+	return nil
 }
 
 // heapBlock allocates size bytes that start on a pair of cache lines.

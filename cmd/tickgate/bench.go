@@ -18,7 +18,7 @@ import (
 type benchCmd struct {
 	Duration string   `default:"1s" placeholder:"DURATION" help:"How long each path is called, 10ms to 10m; the empty loop takes as long again (default ${default})."`
 	Rate     string   `placeholder:"N" help:"Calls that are due in a second, such as 50k, timed from when they are due. Default: a closed loop, each call after the last."`
-	Keys     string   `default:"10k" placeholder:"N" help:"Live keys in the gate, 10k to 10M; above 10k, gate-all is measured too. About 200 bytes of memory each (default ${default})."`
+	Keys     string   `default:"10k" placeholder:"N" help:"Live keys in the gate, 10k to 10M; above 10k, gate-all is measured too. About 200 bytes of memory each, their names included (default ${default})."`
 	CPU      string   `name:"cpu" placeholder:"N" help:"Keep the thread that measures on this CPU (Linux)."`
 	GCLoad   bool     `name:"gc-load" help:"Keep the garbage collector busy meanwhile, with a live heap of 64 MiB of small objects."`
 	Path     []string `placeholder:"NAME" help:"Measure only this path. Repeatable, or several with commas. Default: all."`
