@@ -132,8 +132,13 @@ func (t *Table) clearBar(w place, bar uint64, now clock.Time) {
 // writeBars writes why a key is barred, and the bit. The key is busy.
 func (t *Table) writeBars(w place, bars uint64) {
 	c := t.cold(w.i)
-	if w.s.load().same(w.m) {
-		c.bars.Store(w.m.inc()<<2 | bars)
+	// Whoever stalls here must not overwrite what the inserter of the next key wrote, which
+	// does not wait for it (barPrivate).
+	for {
+		old := c.bars.Load()
+		if !w.s.load().same(w.m) || c.bars.CompareAndSwap(old, w.m.inc()<<2|bars) {
+			break
+		}
 	}
 	for {
 		m := w.s.load()
@@ -231,8 +236,9 @@ func (t *Table) barPrivate(w place) meta {
 // barIfBlocked bars a new key whose apikey was blocked while it was published. It looks again afterwards: a
 // walk that unblocks may have passed before the bar was there.
 //
-// It does not wait for a gift to the slot's former key: the walk of Block waited for the
-// slot while it was private, and bars it.
+// It does not wait for whoever is busy with the slot's former key: such a one overwrites
+// nothing (writeBars), and the walk of Block, which waited for the slot while it was private,
+// bars it.
 func (t *Table) barIfBlocked(w place, k *Key) {
 	c := t.cold(w.i)
 	for t.isBlocked(k) && c.barsOf(w.m)&blockedBar == 0 {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -76,4 +77,34 @@ func TestWordsOfIncarnationsDiffer(t *testing.T) {
 		seen[l.First(bucket.OriginOf(inc), 5_000, 3)] = true
 	}
 	require.Len(t, seen, 8)
+}
+
+// A key of a blocked apikey that comes into a slot whose former key somebody is busy with,
+// and stalled, is barred, and its urgent call waits for nobody.
+func TestBlockedKeyWhereSomebodyIsBusy(t *testing.T) {
+	table, p := newTable(t, Options{MaxKeys: 1}, 1, 1_000_000_000, 10)
+	old := p.Named("old")
+	require.Equal(t, Allowed, table.Allow(p, &old, 0, 1))
+	w, _, ok := table.find(&old)
+	require.True(t, ok)
+	given, ok := table.cold(w.i).gifts.begin(1)
+	require.True(t, ok)
+	k := p.Named("k")
+	for n := 0; ; n++ { // one that comes into the same slot
+		name := fmt.Sprint("k", n)
+		k = p.Named(name)
+		if base, off := table.home(k.hash); base+off == w.i {
+			table.Block(name, true)
+			break
+		}
+	}
+	var r Result
+	require.Equal(t, Allowed, table.Take(p, &k, 100_000_000_000, &Ask{N: 1, Urgent: true}, &r))
+	now, _, ok := table.find(&k)
+	require.True(t, ok)
+	require.Equal(t, w.i, now.i)
+	table.writeBars(w, bannedBar) // it goes on
+	table.cold(w.i).gifts.end(given, 0)
+	require.Equal(t, Blocked, table.Allow(p, &k, 100_000_000_000, 1))
+	require.Equal(t, now.m.inc(), table.cold(now.i).bars.Load()>>2)
 }
