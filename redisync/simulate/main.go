@@ -7,7 +7,7 @@
 //	go run ./simulate -nodes 50 -credit 4 -seed 7
 //	go run ./simulate -md                 the tables as Markdown
 //
-// The same arguments always give the same tables. Exit status: 0, or 1 when a bound was broken or a
+// The same arguments give the same tables, but for a last digit now and then. Exit status: 0, or 1 when a bound was broken or a
 // token was charged twice or not at all, 2 for wrong arguments.
 package main
 
