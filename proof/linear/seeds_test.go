@@ -167,10 +167,10 @@ func (p *Plan) Twice(i int, w uint64, o Origin, newest clock.Time) uint64 {
 				goto again
 			}
 			for j := range pins[:i] {
-`}, {"shard/group.go", "		for j := range g.pins[:i] {\n", `		if has("Join charges one key and does not undo it") {
+`}, {"shard/group.go", "		g.uncharge(tries[:i])\n", `		if has("Join charges one key and does not undo it") {
 			return false
 		}
-		for j := range g.pins[:i] {
+		g.uncharge(tries[:i])
 `}}},
 	{"Join charges without a look", "TestSeveralNeverOverAdmit", false, []edit{{"shard/group.go",
 		"		charged := false\n", `		charged := has("Join charges without a look")
