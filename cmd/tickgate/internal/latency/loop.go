@@ -90,7 +90,7 @@ func (l *loop) paced(j job, length time.Duration, h *histogram) (t tally) {
 		now := l.clock.Now()
 		if at >= end && now < at {
 			for now < end {
-				now = l.clock.Now() // the time table is of the whole length
+				now = l.clock.Now() // the timetable is of the whole length
 			}
 			return t
 		}

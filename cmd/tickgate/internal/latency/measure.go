@@ -42,7 +42,7 @@ type meter struct {
 // When ctx is done it returns what there is.
 func (m *meter) measure(ctx context.Context, p *path) (sample, error) {
 	s := sample{path: newHistogram(), empty: newHistogram()}
-	length := min(maxSlice, m.duration/turns)
+	length := sliceOf(m.duration)
 	if _, err := m.slice(p, &s, length/2); err != nil {
 		return s, err
 	}
@@ -60,6 +60,9 @@ func (m *meter) measure(ctx context.Context, p *path) (sample, error) {
 	s.collections = m.collections() - before
 	return s, nil
 }
+
+// sliceOf returns how long a slice of a run is.
+func sliceOf(duration time.Duration) time.Duration { return min(maxSlice, duration/turns) }
 
 // slice runs one slice of the path and one of the empty loop, and returns how
 // long the former took.

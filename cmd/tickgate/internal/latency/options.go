@@ -42,9 +42,11 @@ func (o *Options) Check() error {
 	if o.Rate < 0 || o.Rate > MaxRate {
 		add("--rate %d: must be 1 to %s calls a second", o.Rate, numeral.Comma(MaxRate))
 	}
-	if slice := min(maxSlice, o.Duration/turns); o.Rate > 0 && slice > 0 && time.Duration(o.Rate)*slice < due*time.Second {
-		add("--rate %d: at least %s calls a second, so that %d are due in each of the slices of %v that take turns with the empty loop", o.Rate,
-			numeral.Comma(int64((due*time.Second+slice-1)/slice)), due, slice)
+	if slice := sliceOf(o.Duration); o.Rate > 0 && slice > 0 {
+		if least := int64((due*time.Second + slice - 1) / slice); o.Rate < least {
+			add("--rate %d: at least %s calls a second, so that %d are due in each of the slices of %v that take turns with the empty loop",
+				o.Rate, numeral.Comma(least), due, slice)
+		}
 	}
 	if o.Keys < MinKeys || o.Keys > MaxKeys {
 		add("--keys: must be %s to %s", numeral.Comma(MinKeys), numeral.Comma(MaxKeys))

@@ -197,6 +197,10 @@ func TestCheckReportsEveryFault(t *testing.T) {
 	require.ErrorContains(t, ok.Check(), "is gate-10k with 10,000 keys")
 	ok.Keys++
 	require.NoError(t, ok.Check())
+	ok.Rate = 99
+	require.ErrorContains(t, ok.Check(), "--rate 99: at least 100 calls a second")
+	ok.Rate = 100
+	require.NoError(t, ok.Check())
 }
 
 func TestKeysDiffer(t *testing.T) {
