@@ -15,11 +15,8 @@ const looks = 4
 // before it is full since, and owes at the time of a caller who was late, or of an evictor
 // that was descheduled. So nobody is forced out on such a time alone.
 func (t *Table) laterThan(now clock.Time) (clock.Time, bool) {
-	if t.clock == nil {
-		return now, false
-	}
-	at := t.clock.Now()
-	if at <= now || uint64(at)-uint64(now) <= grain {
+	at, by := t.lag(now)
+	if by <= grain {
 		return now, false
 	}
 	return t.evictTime(at), true

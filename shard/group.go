@@ -137,10 +137,7 @@ again:
 			charged = h.w.s.words[0].CompareAndSwap(try.raw[0], try.next[0])
 		}
 		if !charged {
-			for j := range pins[:i] {
-				try.plan, try.at = plans[j], ats[j]
-				g.t.uncharge(pins[j].w, pins[j].p, &try, plans[j].Active)
-			}
+			g.unchargeUsual(plans[:i], ats[:i], n)
 			goto again
 		}
 	}
@@ -148,14 +145,19 @@ again:
 		if pins[i].w.s.load().same(pins[i].w.m) {
 			continue
 		}
-		for j := range pins {
-			try := attempt{plan: plans[j], at: ats[j]}
-			try.cost[0] = n
-			g.t.uncharge(pins[j].w, pins[j].p, &try, plans[j].Active)
-		}
+		g.unchargeUsual(plans[:len(pins)], ats[:len(pins)], n)
 		return moved // released meanwhile
 	}
 	return Allowed
+}
+
+// unchargeUsual gives back what takeUsual charged to the first keys.
+func (g *Group) unchargeUsual(plans []*bucket.Plan, ats []clock.Time, n int64) {
+	for i, plan := range plans {
+		try := attempt{plan: plan, at: ats[i]}
+		try.cost[0] = n
+		g.t.uncharge(g.pins[i].w, g.pins[i].p, &try, plan.Active)
+	}
 }
 
 // take takes from all keys or from none.

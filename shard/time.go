@@ -99,11 +99,20 @@ func (t *Table) axisOf(w place, seen, now clock.Time) clock.Time {
 // forth, as that of an evictor may be that was descheduled meanwhile: the shift that it
 // saw is not that of the key's callers, who would be given the step once more.
 func (t *Table) isOld(now clock.Time) bool {
+	_, by := t.lag(now)
+	return by >= uint64(stepBack)
+}
+
+// lag reads the gate's clock, and returns by how much now is behind it: 0 where it is not,
+// or the table has none.
+func (t *Table) lag(now clock.Time) (at clock.Time, by uint64) {
 	if t.clock == nil {
-		return false
+		return now, 0
 	}
-	at := t.clock.Now()
-	return at > now && uint64(at)-uint64(now) >= uint64(stepBack)
+	if at = t.clock.Now(); at <= now {
+		return at, 0
+	}
+	return at, uint64(at) - uint64(now) // unsigned: the two may be over 292 years apart
 }
 
 // ownTime is now on the key's axis, without what the key is ahead because somebody was

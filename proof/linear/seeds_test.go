@@ -163,10 +163,10 @@ func (p *Plan) Twice(i int, w uint64, o Origin, newest clock.Time) uint64 {
 
 // Before returns`}}},
 	{"Join charges one key and does not undo it", "TestSeveral", false, []edit{{"shard/group.go",
-		"			for j := range pins[:i] {\n", `			if has("Join charges one key and does not undo it") {
+		"			g.unchargeUsual(plans[:i], ats[:i], n)\n", `			if has("Join charges one key and does not undo it") {
 				goto again
 			}
-			for j := range pins[:i] {
+			g.unchargeUsual(plans[:i], ats[:i], n)
 `}, {"shard/group.go", "		g.uncharge(tries[:i])\n", `		if has("Join charges one key and does not undo it") {
 			return false
 		}
